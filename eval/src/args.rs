@@ -21,8 +21,8 @@ pub(crate) struct Args {
 }
 
 const HELP: &str = "\
-Everything that is compared is measured in turn, in rounds after one that only warms up; shown is the median with the least \
-and the most. Run it where nothing else runs: cargo run -p heapwood-eval --release -- pages
+All compared work is measured in turn, in rounds after one that only warms up. The tables have the median with the least \
+and the most. Run it on an idle machine: cargo run -p heapwood-eval --release -- pages
 
 Exit codes: 0 done, 1 something could not be measured, read or written, 2 the command line is wrong.";
 
@@ -40,7 +40,7 @@ pub(crate) enum Command {
     /// Measure layouts alone: the cost of describing an object's pointers
     #[command(after_help = LAYOUTS_HELP)]
     Layouts(Layouts),
-    /// How fast programs are decoded into bits, beside an older recursive form
+    /// Measure the decoding of programs into bits, compared with an older recursive form
     Decode(Decode),
     /// Measure a lock around every allocation, compared with runs of cells that belong to the thread
     #[command(after_help = ALLOCATION_HELP)]
@@ -66,41 +66,40 @@ impl Command {
 }
 
 const PAGES_HELP: &str = "\
-In nanoseconds an operation: allocations of 1 to 1024 pages never used, without the lock, with it, and through a page cache; \
-frees out of a full heap; a checkerboard; a heap in use to 90 %; two threads; and the visits of the lock with the time \
-inside. After that, how much the size of the heap matters. No page is touched. The tables of 16 TiB take about 600 MiB, \
-four times over; a heap for which memory is missing is named and skipped.
+In nanoseconds an operation: allocations of 1 to 1024 pages never used, without the lock, with it, and through a page \
+cache; frees from a full heap; a checkerboard; a heap with 90 % in use; two threads; and the acquisitions of the lock \
+with the time inside. At the end, the effect of the heap's size. No page is touched. The tables of 16 TiB take about \
+600 MiB, four times; a heap without enough memory is named and skipped.
 
 Exit codes: 0 done, 1 no heap could be made, 2 the command line is wrong.";
 
 const LAYOUTS_HELP: &str = "\
-In nanoseconds an object, for the types of Go's SetType benchmarks: PtrK is K pointers, NodeK K words and then two pointers, \
-Dead the same the other way round; slices have 32 elements, PtrSlice 1024. Measured are allocation, programs decoded into \
-bits, masks copied, an older recursive form, and finding the pointers by a nest of loops; beside them what others measured \
-elsewhere, marked as quoted.
+In nanoseconds an object, for the types of Go's SetType benchmarks: PtrK is K pointers, NodeK is K words and then two \
+pointers, Dead has the pointers first; slices have 32 elements, PtrSlice 1024. It measures allocation, programs decoded \
+into bits, masks copied, an older recursive form, and finding the pointers by a nest of loops. Published measurements \
+of others are marked as quoted.
 
 Exit codes: 0 done, 1 two forms of a type differ or no heap could be made, 2 the command line is wrong.";
 
 const REPLAY_HELP: &str = "\
-A page sample is made by `heapwood run NAME --page-sample FILE` and holds up to three moments of a heap; all are \
-replayed; a file above 256 MiB is refused. Each pass allocates, from an allocator made anew from the sample, until no \
-run is left; a small sample is repeated until about 100 us are timed. A cache that cannot serve any more is given back, and the pass goes on. Shown: \
-allocations, ns each (median, least and most of all passes), how often the lock was taken for each, and the pages left \
-free. mix draws sizes from 1 to 16 pages, small ones more often; where a size is not to be had any more, it goes on \
-with smaller ones.
+`heapwood run NAME --page-sample FILE` makes a page sample, with up to three moments of a heap; all are replayed. A file \
+above 256 MiB is refused. Each pass allocates from a new allocator made of the sample, until no run is left; a small \
+sample is repeated until about 100 us are timed. A cache that cannot serve any more is flushed, and the pass continues. \
+The table has allocations, ns each (median, least and most of all passes), acquisitions of the lock for each, and the \
+pages left free. mix draws sizes from 1 to 16 pages, mostly small; a size without a free run is replaced by smaller ones.
 
 Exit codes: 0 done, 1 a sample cannot be read or contradicts itself, 2 the command line is wrong.";
 
 const SIMULATE_HELP: &str = "\
-Order of release: four policies release all free memory of a sample, and time is simulated: a release costs a call and \
-something for each page, both measured here at the start or set. Idle: nothing else happens. Busy: between releases a \
-program frees and allocates runs, first fit, at constant live size.
+Order of release: four policies release all free memory of a sample, in simulated time: a release has a fixed cost and \
+a cost for each page, both measured at the start or set. Idle: nothing else happens. Busy: between releases a program \
+frees and allocates runs, first fit, at constant live size.
   highest-address-first  the highest run, up to 2 MiB at once
-  huge-pages-first       free huge pages wherever they are, then as above
+  huge-pages-first       free huge pages anywhere, then as above
   densest-last           the chunk with the fewest pages in use, huge pages in it whole
-  heapwood               what this heap does: the highest chunk, huge pages in it whole
-Caches: mutators take turns freeing and allocating runs, each with a page cache, at 90 % of the sample's pages, and \
-again without caches. Shown is what the caches hold, and how much higher the highest page in use lies.
+  heapwood               the product's order: the highest chunk, huge pages in it whole
+Caches: mutators in turn free and allocate runs, each with a page cache, at 90 % of the sample's pages, and again \
+without caches. The table has the pages in caches, and the growth of the highest page in use.
 
 With both costs set, the same file gives the same result.
 
@@ -108,18 +107,18 @@ Exit codes: 0 done, 1 a sample cannot be read or contradicts itself or has no su
 written, 2 the command line is wrong.";
 
 const ALLOCATION_HELP: &str = "\
-The programs rand-large, rand-small and tree1, each thread doing the whole of one, with a lock around every allocation:
-  none       nothing, on one thread
-  owned      nothing, since every thread has memory of its own: the same as none on one, so that the two show what is chance
+The programs rand-large, rand-small and tree1. Each thread does the whole work, with a lock around every allocation:
+  none       no lock, on one thread
+  owned      no lock, since every thread has its own memory: on one thread it equals none, so the two show the noise
   mutex      the standard library's
-  spin       a spin lock that yields after 100 looks
-  reader     the reader's side of the standard library's reader-writer lock: no allocation excludes another
-  monitor    a recursive mutex made lazily, and reached through an indirection and virtual calls
+  spin       a spin lock that yields after 100 tries
+  reader     the reader's side of the standard library's reader-writer lock: allocations do not exclude each other
+  monitor    a recursive mutex made lazily, behind an indirection and virtual calls
   recursive  the same mutex, called directly
-Who waits for a lock counts as stopped, or the thread that holds it could not collect. Whichever is chosen, every thread has \
-runs of cells of its own: measured is the lock, not the cache lines that a shared free list would move, too.
+A thread that waits for a lock counts as stopped, so that the holder can collect. With every lock, each thread has its \
+own runs of cells: this measures the lock, without the cache lines that a shared free list would move.
 
-All of the document's: heapwood-eval allocation --iterations 1000,10000 --depth 18. The warm-up is made with the least of each \
+The document's sizes: heapwood-eval allocation --iterations 1000,10000 --depth 18. The warm-up uses the smallest size of each \
 program.
 
 Exit codes: 0 done, 1 threads found different things or could not be had, 2 the command line is wrong.";
@@ -303,8 +302,8 @@ pub(crate) struct Allocation {
 }
 
 const POLICY_HELP: &str = "\
-A trace is what a heap writes to standard error: HEAPWOOD=trace=1 heapwood run trees 18 2> trees.trace. Without a file the \
-built-in shapes are played, each of which was a defect once. Nothing is measured: the same program leads to the same report.";
+A trace is a heap's output on standard error: HEAPWOOD=trace=1 heapwood run trees 18 2> trees.trace. Without a file the \
+built-in programs are simulated, which once showed defects. Nothing is measured: a program has the same report everywhere.";
 
 #[derive(Parser)]
 pub(crate) struct Policy {
@@ -412,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn heaps_say_what_is_wrong() {
+    fn wrong_heap_sizes_name_the_cause() {
         assert_eq!(parse_heap("4MiB"), Ok(4 << 20));
         assert_eq!(parse_heap("16TiB"), Ok(1 << 44));
         for wrong in ["0", "1MiB", "5MiB", "4194305"] {
@@ -423,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_say_what_they_are_of() {
+    fn wrong_lists_name_their_unit() {
         assert_eq!(parse_request("16"), Ok(Request::Pages(16)));
         assert_eq!(parse_request("mix"), Ok(Request::Mix));
         assert_eq!(parse_mutators("256"), Ok(256));

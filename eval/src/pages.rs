@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_asked_for_before_tables_are_made() {
+    fn memory_is_checked_before_tables_are_made() {
         let (small, large) = (PageCount::from_bytes(4 << 20), PageCount::from_bytes(16 << 40));
         assert_eq!(lacking(small, 1 << 20), None);
         assert_eq!(lacking(large, 4 << 30), None);

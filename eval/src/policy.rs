@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_what_its_trace_lines_say() {
+    fn a_program_is_read_from_its_trace_lines() {
         let text = "heapwood: something else\n\
             gc 1 @0.010s 9%: 0.01+1.0+0.01 ms clock, 0.01+1.0/0/0+0.01 ms cpu, 4->4->1 MB, 4 MB goal, 0 MB stacks, \
             0 MB globals, 1 P | kind=full prep_ms=0.018 small_KiB=4096 taken=62\n\

@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Simulate) -> Result<(), CommandError> {
     args.output.show("simulate", &report)
 }
 
-/// Samples made by hand.
+/// Constructed samples.
 #[cfg(test)]
 mod tests {
     use heapwood_pages::{ChunkIndex, ChunkSnapshot, PageCount, Snapshot};

@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn short_stretches_are_repeated_and_brought_back_each_time() {
+    fn short_stretches_are_repeated_and_undone() {
         let (mut done, mut undone) = (0, 0);
         let pass = Clock::new().pass(
             ENOUGH,
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_ends_though_most_of_it_is_not_timed() {
+    fn a_mostly_untimed_pass_ends() {
         let enough = Enough { wall: Duration::from_millis(2), ..ENOUGH };
         let mut stretches = 0;
         let slow = |_: &mut ()| {
@@ -215,12 +215,12 @@ mod tests {
     }
 
     #[test]
-    fn work_that_differs_is_refused() {
+    fn different_amounts_of_work_are_an_error() {
         assert!(Clock::new().pass(ENOUGH, &mut (), 10, |()| 9, |()| Ok(())).is_err());
     }
 
     #[test]
-    fn short_work_is_repeated_and_then_as_often_every_time() {
+    fn short_work_has_a_fixed_number_of_repetitions() {
         let (clock, mut series, mut done) = (Clock::new(), Series::new(), Vec::new());
         for measuring in [false, true, true] {
             series.round(&clock, measuring, |times| {

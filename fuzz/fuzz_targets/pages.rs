@@ -1,5 +1,4 @@
-//! Steps of the page allocator from whatever bytes, against its model: the same as `tests/heapwood-pages/model.rs` does
-//! with bytes of its own.
+//! Steps of the page allocator from any bytes, compared with its model, as in `tests/heapwood-pages/model.rs`.
 //!
 //! `cargo +nightly fuzz run pages`
 

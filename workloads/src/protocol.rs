@@ -84,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_is_understood() {
+    fn printed_lines_are_parsed() {
         let line = Line {
             text: "for people".into(),
             check: "churn ops 3".into(),
@@ -97,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_and_figures_are_told_apart() {
+    fn check_values_and_figures_are_distinguished() {
         let said = Said::parse("churn ops 3\nfigure mops 2.5\nfigure gap_us 1e3\ndone\n").unwrap();
         assert_eq!(said.checks, ["churn ops 3", "done"]);
         assert_eq!(said.figures, [("mops".to_string(), 2.5), ("gap_us".to_string(), 1000.0)]);

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_all_threads_become_one() {
+    fn figures_of_all_threads_are_combined() {
         let (a, b) = (line("x", &[("mops", 2.0), ("gap", 7.0)]), line("x", &[("mops", 3.0), ("gap", 5.0)]));
         let (lines, result) = gathered(2, &[(1, &a), (0, &b)]);
         assert_eq!(result, Ok(()));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_differ_are_told() {
+    fn threads_that_differ_are_an_error() {
         let [a, b, c] = ["a", "b", "c"].map(|check| line(check, &[]));
         let (lines, result) = gathered(2, &[(0, &a), (0, &b), (1, &a), (1, &c)]);
         assert_eq!(lines.len(), 1);

@@ -281,7 +281,7 @@ mod tests {
     /// Few keys, so that most inserts replace an existing one, above or below the new priority. Every older index stays
     /// unchanged.
     #[test]
-    fn an_index_is_a_map_that_stays_as_it_was() {
+    fn an_older_index_stays_unchanged() {
         let config = Config::DEFAULT.min_heap(1 << 18).percent(10).huge_pages(false).verify(true);
         // SAFETY: pointers are on this thread's stack, in objects and in roots.
         let m = unsafe { Heap::new(config) }.unwrap().attach().unwrap();
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_of_all_lengths() {
+    fn keys_have_all_lengths() {
         for r in [0, 16 << 32 | 255, 17 << 32] {
             let mut room = [0; LONGEST];
             let key = spell(r, &mut room);

@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_are_the_documents() {
+    fn the_lines_equal_the_documents() {
         let document = [
             "stretch tree of depth 22 arenas 1 nodes 8388607 MB 128.0",
             "2097152 trees of depth 4 arenas 992 nodes 65011712 MB 992.0",
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_in_every_kind_of_arena_are_those() {
+    fn every_kind_of_arena_has_the_same_trees() {
         let expected = lines::<Counted>(13, 1);
         for threads in [1, 2, 8] {
             assert_eq!(lines::<Heapwood>(13, threads), expected, "{threads} threads");

@@ -72,7 +72,7 @@ mod tests {
     /// The first numbers of the authors' output for a seed, and the ten thousandth, which the C++ standard states for
     /// `std::mt19937` with its default seed.
     #[test]
-    fn known_numbers_come_out() {
+    fn the_numbers_equal_the_authors() {
         let mut usual = Twister::new(5489);
         let first: [u32; 5] = std::array::from_fn(|_| usual.next_u32());
         assert_eq!(first, [3_499_211_612, 581_869_302, 3_890_346_734, 3_586_334_585, 545_404_204]);
@@ -82,7 +82,7 @@ mod tests {
 
     /// As a program in D prints them: `uniform!"[]"` of a `Mt19937` with the seeds of the workloads.
     #[test]
-    fn ranges_are_drawn_from_as_in_d() {
+    fn ranges_equal_those_of_d() {
         let draw = |seed, low, high| {
             let mut twister = Twister::new(seed);
             std::array::from_fn::<u32, 6, _>(|_| twister.within(low, high))

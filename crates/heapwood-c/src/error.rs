@@ -164,10 +164,7 @@ impl fmt::Display for Error {
                 write!(f, "no arrays of a type with a trace function, which knows single objects only")
             }
             Error::ArenaFlags(flags) => {
-                write!(
-                    f,
-                    "flags is {flags:#x}, of which this version of the library knows HW_ARENA_RECYCLE (1)"
-                )
+                write!(f, "flags is {flags:#x}: this version of the library knows only HW_ARENA_RECYCLE (1)")
             }
             Error::NoObject(addr) => write!(f, "{addr:#x} is not the address of an object"),
             Error::NoHandle(addr) => write!(f, "{addr:#x} is no handle of this heap that is held"),
@@ -265,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_tables_have_one_status_and_say_how_many_they_hold() {
+    fn full_tables_have_one_status_and_name_their_size() {
         let full = [
             (Error::Root(RootError::Full { most: 65536 }), "65536 roots"),
             (Error::Root(RootError::TooManyStacks { most: 1048576 }), "1048576 stacks"),

@@ -148,7 +148,7 @@ fn the_guide_has_the_statistics() {
 }
 
 #[test]
-fn only_what_stands_between_the_marks_is_written() {
+fn only_the_text_between_the_marks_is_written() {
     let text = "a\n<!-- generated: options -->\nold\nold\n<!-- end: options -->\nz\n";
     let wanted = "a\n<!-- generated: options -->\nnew\n<!-- end: options -->\nz\n";
     assert_eq!(with_block(text, "options", "new\n").as_deref(), Some(wanted));

@@ -99,7 +99,7 @@ impl Options {
     /// # Safety
     /// 1. `from` is readable for as many bytes as its first field says.
     pub unsafe fn read(from: *const Options) -> Result<Options, Error> {
-        // SAFETY: contract 1, of which the first field is part.
+        // SAFETY: contract 1, which includes the first field.
         let size = unsafe { from.cast::<usize>().read() };
         if !(FIRST..=1 << 16).contains(&size) {
             return Err(Error::OptionsSize(size));

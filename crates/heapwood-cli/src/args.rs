@@ -37,10 +37,10 @@ pub(crate) enum Command {
 }
 
 const DOCTOR_HELP: &str = "\
-One line a finding: ok, note (a heap may want it otherwise) or warning (it costs time or memory, or may end \
-the program), and below the last two what follows and what to set. Nothing on the system is changed.
+One line a finding: ok, note (another setting may be better) or warning (it costs time or memory, or may end the \
+program). Notes and warnings have the consequence and the remedy below. The command changes nothing on the system.
 
-Exit codes: 0 whatever is found, 2 the command line is wrong.";
+Exit codes: 0 for any findings, 2 the command line is wrong.";
 
 #[derive(Parser)]
 pub(crate) struct Run {

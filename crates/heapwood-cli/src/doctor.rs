@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_missing_is_an_error_and_no_panic() {
+    fn a_missing_file_is_an_error_without_a_panic() {
         assert!(read("/proc/self/no such file").is_err());
         assert!(read("/proc").is_err());
     }

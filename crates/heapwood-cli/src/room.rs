@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_threads_share_is_there_once() {
+    fn shared_data_counts_once() {
         let least =
             |workload: &str, threads| least_bytes(Workload::find(workload).unwrap(), Size { n: 20, threads });
         for (shared, alone) in [("trees-shared", "trees"), ("trees-arena", "trees")] {
@@ -112,14 +112,14 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_is_the_last_word() {
+    fn the_machines_memory_refuses_a_workload() {
         assert_eq!(said(FREE, 16 * GIB), None);
         assert!(said(FREE, 16 * GIB + 1).unwrap().contains("machine has 16.0 GiB"));
         assert!(FREE.lacks(u128::MAX).is_some());
     }
 
     #[test]
-    fn a_cgroup_is_asked_beforehand() {
+    fn a_cgroup_limit_refuses_a_workload() {
         let boxed = Room { cgroup: Some(64 << 20), ..FREE };
         assert_eq!(said(boxed, 64 << 20), None);
         let words = said(boxed, 112_000_000).unwrap();
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn addresses_are_counted() {
+    fn a_small_address_space_refuses_a_workload() {
         let few = Room { address_space: Some(102_400_000), ..FREE };
         assert_eq!(said(few, 1 << 20), None);
         assert!(said(few, 156_000_000).unwrap().contains("raise `ulimit -v`"));

@@ -87,7 +87,7 @@ mod tests {
     use heapwood_os::OsError;
 
     #[test]
-    fn refusals_name_what_this_command_can_do() {
+    fn errors_name_the_commands_own_flags() {
         assert!(no_heap(HeapError::UnknownStack).message.contains("mount -t proc proc /proc"));
         let reserve = |bytes| no_heap(HeapError::Kernel(OsError::new(Request::Reserve, bytes, 12)));
         assert!(reserve(1 << 30).message.ends_with("(--address-space SIZE)"));

@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_right_is_understood() {
+    fn right_settings_are_parsed() {
         for (text, name, values) in [
             ("percent=100,200", "percent", ["100", "200"]),
             ("huge-pages=on,off", "huge_pages", ["on", "off"]),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_says_what_is_possible() {
+    fn wrong_settings_name_the_possible_ones() {
         for (text, words) in [
             ("percent", &["no values", "KEY=A,B"][..]),
             ("", &["no values", "KEY=A,B"]),

@@ -58,7 +58,7 @@ impl Heap {
     /// 2. None is used after its thread has dropped its [`Attached`], nor inside [`Mutator::blocking`] of any heap that the
     ///    thread was attached to when that began.
     /// 3. A `Gc` is stored only into objects of its own heap, and passed only to that heap's mutators.
-    /// 4. Stacks that are switched by hand (fibers, coroutines with stacks of their own) are not used for code that
+    /// 4. Stacks that the program switches (fibers, coroutines with their own stacks) are not used for code that
     ///    holds a `Gc`, unless they are [registered](Heap::add_stack) and each switch is
     ///    [announced](Mutator::switch_stack).
     /// 5. With stops by signals ([`Config::stop`]) these rules hold between any two instructions, not only where a

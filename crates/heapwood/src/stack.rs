@@ -52,7 +52,7 @@ impl Mutator {
     /// /// Lets a fiber run until it comes back.
     /// fn resume(m: &Mutator, fiber: &Stack, swap_contexts: impl FnOnce()) {
     ///     // SAFETY: `swap_contexts` switches to the fiber, which returns to this thread by `m.switch_stack(None, ..)`.
-    ///     unsafe { m.switch_stack(Some(fiber), swap_contexts) }.expect("nobody else runs the fiber")
+    ///     unsafe { m.switch_stack(Some(fiber), swap_contexts) }.expect("no other thread runs the fiber")
     /// }
     /// ```
     ///

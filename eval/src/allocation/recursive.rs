@@ -165,7 +165,7 @@ mod tests {
     use heapwood::{Config, Heap};
 
     #[test]
-    fn both_can_be_locked_again_by_who_holds_them() {
+    fn the_holder_can_lock_both_again() {
         // SAFETY: no object is allocated.
         let heap = unsafe { Heap::new(Config::DEFAULT) }.unwrap();
         let m = heap.attach().unwrap();

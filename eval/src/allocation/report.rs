@@ -65,9 +65,9 @@ impl fmt::Display for Report {
         writeln!(f, "{locks}\n")?;
         writeln!(
             f,
-            "Each thread does the whole program. x: the time over that of memory of the thread's own (owned) in the same round.\n\
-             Scaling: the work of so many threads over that of one, in the same time. The phases are wall milliseconds of all\n\
-             collections: prep contains the stop; sweeping and page recovery are by whomever, of all threads together."
+            "Each thread does the whole program. x: the time over that of owned in the same round.\n\
+             Scaling: the work of N threads over that of one, in the same time. The phases are wall milliseconds of all\n\
+             collections: prep contains the stop; sweeping and page recovery are the sum of all threads."
         )?;
         let mut programs: Vec<&str> = self.cases.iter().map(|case| case.program.as_str()).collect();
         programs.dedup();

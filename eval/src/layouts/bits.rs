@@ -36,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_is_put_in_its_place_and_the_others_stay() {
+    fn copied_bits_leave_the_others_unchanged() {
         for n in [1usize, 2, 63, 64, 65, 127, 128, 130, 200] {
             let mut mask: Vec<u64> = (1..=4u64).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             mask.truncate(n.div_ceil(64));

@@ -209,7 +209,7 @@ fn bits(space: &Space, object: usize, len: usize, words: usize) -> Vec<u64> {
 fn use_up(mutator: &Mutator, ty: ObjectType, cell: usize) -> Result<NonNull<u8>, AllocError> {
     let first = mutator.reserve_slow(ty.shape(), cell)?;
     let buffer = mutator.buffer(ty.shape());
-    // SAFETY: all cells of the run, which nobody reads.
+    // SAFETY: all cells of the run, which are never read.
     unsafe { buffer.commit(first, buffer.room()) };
     Ok(first)
 }

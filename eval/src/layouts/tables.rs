@@ -19,7 +19,7 @@ impl fmt::Display for Report {
             f,
             "pointers. NodeK: K words, then two pointers; Dead: the pointers first. Slices: 32 elements, PtrSlice 1024."
         )?;
-        writeln!(f, "Quoted columns were measured by others on other machines; nothing here makes them.")?;
+        writeln!(f, "Quoted columns are published measurements on other machines.")?;
         allocation(f, report)?;
         layouts(f, report)?;
         rates(f, report)
@@ -72,23 +72,23 @@ fn allocation(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     )?;
     writeln!(
         f,
-        "own layout, collections not counted. For the layout of an object nothing is written there: the span has it."
+        "own layout, without collections. The span has the layout, so nothing is written for the layout of an object."
     )?;
     writeln!(
         f,
-        "zeroed: neither: both come as they are, to be written by whoever asked for them; they differ by noise. both: what"
+        "zeroed: neither: both are uninitialised, for the caller to write; they differ by noise. both: the heap zeroes objects"
     )?;
     writeln!(
         f,
-        "the heap does not trust others to write whole is made zeros, so for a fair comparison that without pointers is,"
+        "that the caller may not write whole, so for a fair comparison it zeroes those without pointers,"
     )?;
     writeln!(
         f,
-        "too. Up to 32 KiB the heap zeroes a run of cells at once and the other object by object, which is what is seen."
+        "too. Up to 32 KiB it zeroes a run of cells at once, and pointer-free objects one by one, which is the difference."
     )?;
     writeln!(
         f,
-        "span: one of the type's own taken, of so many objects (zeroed, where objects are); a part of \"allocate\"."
+        "span: taking a span of the type, with its number of objects (zeroed, where objects are); a part of \"allocate\"."
     )?;
     writeln!(
         f,
@@ -99,7 +99,7 @@ fn allocation(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
         "has its layout written: its pointers as bits, or a number (of 192 bytes and more, programs apart). its layout:"
     )?;
     writeln!(f, "this alone. -: objects that always have spans or pages of their own.")?;
-    writeln!(f, "Go 1.26: its SetType benchmark: what the runtime does for the layout of an object.")
+    writeln!(f, "Go 1.26: its SetType benchmark: the runtime's work for the layout of an object.")
 }
 
 fn layouts(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
@@ -149,7 +149,7 @@ fn layouts(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     )?;
     writeln!(
         f,
-        "begin at each bit of a word in turn. find: a nest of loops made of the program names each pointer, as for an"
+        "begin at each bit of a word in turn. find: a nest of loops made of the program visits each pointer, as for an"
     )?;
     writeln!(
         f,
@@ -178,8 +178,5 @@ fn rates(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     writeln!(f)?;
     writeln!(f, "{table}")?;
     writeln!(f)?;
-    writeln!(
-        f,
-        "Quoted is the best of Go's passes: the largest number in parentheses is what it compares with."
-    )
+    writeln!(f, "Quoted is the best of Go's passes: compare it with the largest number in parentheses.")
 }

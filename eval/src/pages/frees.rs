@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_pages_are_different_and_from_all_over() {
+    fn random_pages_are_distinct_and_from_all_parts() {
         for (size, count) in [(512, 512), (1 << 30, 1 << 10)] {
             let mut pages = all_over(PageCount(size), count);
             assert_ne!(pages, { (0..count).collect::<Vec<_>>() });

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pass_leaves_no_trace() {
+    fn a_pass_restores_the_heap() {
         for chunks in [1, 20] {
             let (heap, runs) = random_runs(PageCount(chunks * CHUNK), MOST_RUNS).unwrap();
             let before = heap.snapshot();

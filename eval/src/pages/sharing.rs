@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn visits_are_those_of_refills_and_batches() {
+    fn locks_are_taken_for_refills_and_batches() {
         for pages in [1, 15] {
             let plan = Plan::new(PageCount(pages), true).unwrap();
             let batches = plan.spans.len().div_ceil(BATCH);

@@ -260,7 +260,7 @@ mod tests {
     const SIZE: PageCount = PageCount(8 * CHUNK);
 
     #[test]
-    fn states_are_what_they_are_called() {
+    fn states_have_the_pages_of_their_names() {
         let board = checkerboard(SIZE).unwrap();
         board.is_valid().unwrap();
         assert_eq!(board.stats().free, PageCount(SIZE.0 / 2 + 32));
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn fresh_heaps_have_no_page_with_memory() {
+    fn fresh_heaps_have_no_resident_page() {
         let heap: Shared = fresh(SIZE).unwrap();
         heap.is_valid().unwrap();
         assert_eq!((heap.stats().free, heap.stats().scavenged), (SIZE, SIZE));

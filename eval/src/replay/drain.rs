@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_fits_is_left() {
+    fn no_run_that_fits_is_left() {
         for cached in [false, true] {
             let one = drained(Request::Pages(1), cached);
             assert_eq!((one.allocations, one.left), (384 + 512, 0));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_saves_visits() {
+    fn a_cache_saves_locks() {
         // One a block of 64, and the last finds nothing.
         assert_eq!(drained(Request::Pages(1), true).visits, 16 + 1);
         assert_eq!(drained(Request::Pages(1), false).visits, 896 + 1);

@@ -96,12 +96,12 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_given_back_as_often_as_asked() {
+    fn memory_is_released_as_often_as_asked() {
         assert_eq!(give_back_ns(3 * SYSTEM.page_size(), 5).unwrap().len(), 5);
     }
 
     #[test]
-    fn a_line_is_found_again() {
+    fn the_fit_finds_an_exact_line() {
         let line = |base: f64, slope: f64| SIZES.map(|x| (x as f64, base + slope * x as f64));
         near(fit(&line(900.0, 210.0)), (900.0, 210.0));
         near(fit(&line(900.0, 0.0)), (900.0, 0.0));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_is_negative() {
+    fn no_cost_is_negative() {
         let (base, slope) = fit(&[(1.0, 100.0), (2.0, 220.0), (4.0, 470.0)]);
         assert!(base == 0.0 && slope > 100.0);
         let (base, slope) = fit(&[(1.0, 100.0), (2.0, 90.0), (4.0, 80.0)]);

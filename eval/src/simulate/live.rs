@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_cross_chunks_and_leave_out_what_does_not_exist() {
+    fn runs_cross_chunks_and_skip_missing_pages() {
         let mut last = chunk(2, &[(0, 512)]);
         last.scavenged[0] = u64::MAX;
         let sample = sample(vec![chunk(0, &[(3, 2), (500, 12)]), chunk(1, &[(0, 5)]), last]);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn many_short_runs_tell_the_sizes() {
+    fn many_short_runs_determine_the_sizes() {
         let threes: Vec<(usize, usize)> = (0..40).map(|k| (k * 5, 3)).chain([(300, 100)]).collect();
         let sample = sample(vec![chunk(0, &threes)]);
         let mut draw = Draw::new();

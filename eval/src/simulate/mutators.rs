@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_live_size_is_that_share_of_the_sample_whatever_it_has_in_use() {
+    fn the_live_size_is_a_fixed_share_of_the_sample() {
         for sample in [fragmented(), sample(vec![chunk(3, &[])]), sample(vec![chunk(0, &[(0, 512)])])] {
             let mut turns = Turns::new(&sample, 3).unwrap();
             for _ in 0..2000 {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pages_are_no_program() {
+    fn a_sample_without_pages_has_no_result() {
         assert_eq!(simulate(&sample(vec![]), &[1]).unwrap(), []);
     }
 }

@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_are_left_out_between_but_not_at_the_ends() {
+    fn the_end_points_of_a_line_are_kept() {
         let points = |at: &[f64]| at.iter().map(|&x| (x, 2.0 * x)).collect::<Vec<_>>();
         let kept = apart(points(&[0.0, 0.2, 1.0, 1.1, 1.9, 2.0, 2.5]).into_iter(), 1.0);
         assert_eq!(kept, points(&[0.0, 1.0, 2.0, 2.5]));

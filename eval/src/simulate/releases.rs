@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn huge_pages_first_is_ahead_where_the_top_is_in_pieces() {
+    fn huge_pages_first_is_ahead_in_a_fragmented_top() {
         let [highest, huge, _, heapwood] = idle(&fragmented());
         // At the ends of its releases; a long one counts when it ends.
         for &(ms, share) in &huge.curve {
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_emptiest_chunk_goes_first_when_the_densest_is_last() {
+    fn densest_last_releases_the_emptiest_chunk_first() {
         let full = |index, in_use| chunk(index, &[(0, in_use)]);
         let sample = sample(vec![full(0, 400), full(1, 100), full(2, 300)]);
         let mut heap = Heap::new(&sample, Policy::DensestLast).unwrap();
@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_order_is_that_of_the_product() {
+    fn our_order_equals_the_products() {
         for sample in [fragmented(), sample(vec![chunk(0, &[(412, 100)]), chunk(1, &[(7, 1), (300, 90)])])] {
             let pages = SharedPages::<Bits48>::from_snapshot(&SYSTEM, &sample).unwrap();
             let mut heap = Heap::new(&sample, Policy::Heapwood).unwrap();

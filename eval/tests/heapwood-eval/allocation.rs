@@ -1,15 +1,14 @@
-//! `allocation`: every way to allocate is measured in every program, all find the same, and the report says all of it. How
-//! fast any of them is, is not tested.
+//! `allocation`: every lock is measured in every program, all have the same results, and the report is complete. Speed is
+//! not tested.
 
 use crate::common::*;
-use heapwood_report::testing::fails;
 use serde_json::Value;
 
 const TINY: &str = "allocation --iterations 1,2 --depth 6 --threads 1,3 --runs 2";
 const WAYS: [&str; 7] = ["none", "owned", "mutex", "spin", "reader", "monitor", "recursive"];
 
 #[test]
-fn every_way_is_measured_in_every_program() {
+fn every_lock_is_measured_in_every_program() {
     let report = json(TINY);
     assert_eq!(report["runs"], 2);
     assert_eq!(report["command"], format!("heapwood-eval {TINY}"));
@@ -22,7 +21,7 @@ fn every_way_is_measured_in_every_program() {
     let cases = report["cases"].as_array().unwrap();
     let mut expected = Vec::new();
     for program in ["rand-large 1", "rand-large 2", "rand-small 1", "rand-small 2", "tree1 6"] {
-        // Nothing around an allocation, and nobody else.
+        // One thread.
         expected.extend(WAYS.map(|way| (program, way, 1)));
         expected.extend(WAYS[1..].iter().map(|way| (program, *way, 3)));
     }
@@ -66,7 +65,7 @@ fn the_tables_name_everything() {
 }
 
 #[test]
-fn what_is_wrong_is_said() {
+fn wrong_options_name_the_cause() {
     for (args, words) in [
         ("--threads 0", &["--threads", "1 to 256"][..]),
         ("--threads 1,many", &["many", "number of threads"]),
@@ -76,6 +75,6 @@ fn what_is_wrong_is_said() {
         ("--depth -1", &["--depth", "-1"]),
         ("--runs 0", &["--runs", "0"]),
     ] {
-        fails(&mut command(&format!("allocation {args}")), 2, words);
+        fails(&format!("allocation {args}"), 2, words);
     }
 }

@@ -20,6 +20,11 @@ pub(crate) fn output(args: &str) -> String {
     EVAL.output(args)
 }
 
+/// A run that must end with `code` and print all of `words` on standard error, and nothing else.
+pub(crate) fn fails(args: &str, code: i32, words: &[&str]) {
+    heapwood_report::testing::fails(&mut command(args), code, words);
+}
+
 pub(crate) fn json(args: &str) -> Value {
     EVAL.json(args)
 }

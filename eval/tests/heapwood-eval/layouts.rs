@@ -166,16 +166,14 @@ fn layouts_are_tables_for_people() {
 }
 
 #[test]
-fn wrong_options() {
+fn wrong_options_name_the_cause() {
     for (args, words) in [
         ("layouts 5", "'5'"),
         ("layouts --heap 4MiB", "--heap"),
         ("layouts --plot x.svg", "--plot"),
         ("layouts --runs 0", "--runs"),
     ] {
-        let ran = ran(args);
-        assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""), "{args}: {ran:?}");
-        assert!(ran.err.contains(words), "{args} does not say {words}: {}", ran.err);
+        fails(args, 2, &[words]);
     }
     let help = output("layouts --help");
     for word in ["SetType", "quoted", "--runs", "--json", "Exit codes: 0"] {

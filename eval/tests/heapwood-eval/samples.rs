@@ -105,7 +105,7 @@ fn a_sample_without_free_pages_is_no_error() {
 }
 
 #[test]
-fn simulations_repeat_themselves() {
+fn simulations_are_repeatable() {
     let (hand, real) = (fragmented("repeat.json"), real("repeat-real.json"));
     for args in [
         format!("simulate {hand} {COSTS} --mutators 1,16"),
@@ -139,7 +139,7 @@ fn every_policy_releases_everything() {
 }
 
 #[test]
-fn huge_pages_first_is_ahead_where_the_top_is_in_pieces() {
+fn huge_pages_first_is_ahead_in_a_fragmented_top() {
     let file = fragmented("ahead.json");
     let simulated = json(&format!("simulate {file} {COSTS} --mutators 1"));
     let curve = |policy: &str| -> Vec<(f64, f64)> {
@@ -187,18 +187,8 @@ fn simulations_are_tables_and_a_picture() {
     assert!(svg.contains("hands 1, collected") && svg.contains("footprint that caches add"));
 }
 
-/// A run that must end with `code`, saying all of `words`.
-fn fails(args: &str, code: i32, words: &[&str]) {
-    let ran = ran(args);
-    assert_eq!((ran.code, ran.out.as_str()), (Some(code), ""), "heapwood-eval {args}: {ran:?}");
-    for word in words {
-        assert!(ran.err.contains(word), "heapwood-eval {args} does not say {word:?}:\n{}", ran.err);
-    }
-    assert!(!ran.err.contains("panicked"), "{}", ran.err);
-}
-
 #[test]
-fn files_that_are_no_samples() {
+fn files_that_are_no_samples_are_errors() {
     let (missing, text) = (File::new("missing.json"), File::with("text.json", "no sample"));
     let other = File::with("object.json", "{}");
     let twice = by_hand("twice.json", &[(3, 0), (3, 0)]);
@@ -216,14 +206,14 @@ fn files_that_are_no_samples() {
 }
 
 #[test]
-fn moments_that_are_not_there() {
+fn unknown_moments_list_the_existing_ones() {
     let file = real("moments.json");
     let words = ["moments.json has no moment \"noon\"", "--moment one of: ", "exit"];
     fails(&format!("simulate {file} --moment noon"), 1, &words);
 }
 
 #[test]
-fn wrong_options() {
+fn wrong_options_name_the_cause() {
     let file = fragmented("wrong.json");
     let fails = |args: &str, words: &[&str]| fails(&args.replace("FILE", &file.to_string()), 2, words);
     fails("", &["Usage", "replay", "simulate"]);
@@ -242,7 +232,7 @@ fn wrong_options() {
 }
 
 #[test]
-fn pictures_that_cannot_be_written() {
+fn pictures_that_cannot_be_written_are_errors() {
     let file = fragmented("unwritable.json");
     let args = format!("simulate {file} --plot /nowhere/picture.svg");
     fails(&args, 1, &["picture cannot be written to /nowhere/picture.svg", "No such file"]);

@@ -2,23 +2,27 @@
 //! written, existing results.
 
 use crate::common::*;
-use heapwood_report::testing::fails;
+use heapwood_report::testing::fails as command_fails;
 use serde_json::Value;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
 #[test]
-fn samples_without_end_are_refused() {
+fn endless_samples_are_errors() {
     for command in ["replay", "simulate"] {
         let mut endless = EVAL.within(4 << 20, &format!("{command} /dev/zero"));
-        fails(&mut endless, 1, &["/dev/zero", "larger than 256.0 MiB", "page sample"]);
+        command_fails(&mut endless, 1, &["/dev/zero", "larger than 256.0 MiB", "page sample"]);
         let folder = std::env::temp_dir();
         let folder = folder.display();
-        fails(&mut EVAL.within(4 << 20, &format!("{command} {folder}")), 1, &["cannot be read", "directory"]);
+        command_fails(
+            &mut EVAL.within(4 << 20, &format!("{command} {folder}")),
+            1,
+            &["cannot be read", "directory"],
+        );
         let mut piped = EVAL.within(4 << 20, &format!("{command} /dev/stdin"));
         let mut zeros = Command::new("cat").arg("/dev/zero").stdout(Stdio::piped()).spawn().unwrap();
         piped.stdin(OwnedFd::from(zeros.stdout.take().unwrap()));
-        fails(&mut piped, 1, &["/dev/stdin", "larger than 256.0 MiB"]);
+        command_fails(&mut piped, 1, &["/dev/stdin", "larger than 256.0 MiB"]);
         drop(piped);
         zeros.wait().unwrap();
     }
@@ -79,7 +83,7 @@ fn a_name_that_is_plain_is_shown_as_it_is() {
 }
 
 #[test]
-fn files_that_cannot_be_meant_are_refused_before_anything_runs() {
+fn unlikely_file_names_are_errors_before_anything_runs() {
     let sample = File::new("meant.json");
     sample_of_trees(6, &sample);
     let folder = folder("meant");
@@ -87,7 +91,7 @@ fn files_that_cannot_be_meant_are_refused_before_anything_runs() {
         (&format!("simulate {sample} --plot x.png"), 2, &["--plot", "x.png", "SVG"][..]),
         (&format!("simulate {sample} --plot -"), 2, &["--plot", "standard output"]),
     ] {
-        fails(command(args).current_dir(&folder), code, words);
+        command_fails(command(args).current_dir(&folder), code, words);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "{args}");
     }
     for name in ["x.svg", "x.SVG", "x"] {
@@ -101,9 +105,9 @@ fn files_that_cannot_be_meant_are_refused_before_anything_runs() {
 }
 
 #[test]
-fn a_heap_larger_than_any_is_refused() {
+fn a_heap_larger_than_any_is_an_error() {
     for heap in ["17TiB", "4MiB,256TiB"] {
-        fails(&mut command(&format!("pages --heap {heap} --runs 1")), 2, &["--heap", "at most 16 TiB"]);
+        fails(&format!("pages --heap {heap} --runs 1"), 2, &["--heap", "at most 16 TiB"]);
     }
 }
 
@@ -116,7 +120,7 @@ fn folder(test: &str) -> std::path::PathBuf {
 }
 
 #[test]
-fn results_are_kept_and_never_overwritten() {
+fn results_are_saved_and_never_overwritten() {
     let sample = File::new("kept.json");
     sample_of_trees(6, &sample);
     let folder = folder("kept");
@@ -135,7 +139,7 @@ fn results_are_kept_and_never_overwritten() {
     assert_eq!(kept_text, text);
     let kept: Value = serde_json::from_str(&kept).unwrap();
     assert!(names[0].starts_with(kept["date"].as_str().unwrap().split('T').next().unwrap()), "{names:?}");
-    fails(&mut command(&args), 1, &["is there already", "-replay.txt"]);
+    fails(&args, 1, &["is there already", "-replay.txt"]);
     assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
-    fails(&mut command("decode --save /no/such"), 1, &["/no/such/", "cannot be written", "No such file"]);
+    fails("decode --save /no/such", 1, &["/no/such/", "cannot be written", "No such file"]);
 }

@@ -1,7 +1,8 @@
 //! The workloads do the described work: their check values equal those of every other program with the same description
 //! (`peers/expected`).
 
-use heapwood::{Attached, Config, Heap};
+use crate::attach;
+use heapwood::Config;
 use heapwood_workloads::trees::{Kind, Line};
 use heapwood_workloads::{
     ALL, ThreadsError, Workload, churn, malloc, mark, mixed, rand, treap, tree1, trees,
@@ -12,12 +13,6 @@ const EXPECTED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../peers/expected")
 
 fn expected(file: &str) -> String {
     std::fs::read_to_string(format!("{EXPECTED}/{file}")).unwrap()
-}
-
-fn attach(config: Config) -> Attached {
-    // SAFETY: the workloads keep their pointers on this thread's stack, in objects and in roots.
-    let heap = unsafe { Heap::new(config) }.unwrap();
-    heap.attach().unwrap()
 }
 
 /// Collects every megabyte at the latest.
@@ -86,7 +81,7 @@ fn every_workload_agrees_with_the_peers() {
 /// Each thread does the whole work, in one heap, while the waiting thread is attached, too. (Workloads with hundreds of
 /// megabytes for each thread are tested elsewhere.)
 #[test]
-fn threads_find_what_one_finds() {
+fn several_threads_have_the_results_of_one() {
     let fits = |w: &&&Workload| w.threads.most > 1 && (w.least_bytes)(5) < 16 << 20 || w.n.unit == "depth";
     for workload in ALL.iter().filter(fits) {
         let n = if workload.n.unit == "depth" { 6 } else { 5 };
@@ -106,7 +101,7 @@ fn threads_find_what_one_finds() {
 }
 
 #[test]
-fn figures_of_several_threads_are_one() {
+fn figures_of_several_threads_are_combined() {
     let m = attach(SMALL);
     let mut lines = Vec::new();
     churn::WORKLOAD.run_on(&m, 2, 1000, &mut |line| lines.push(line)).unwrap();
@@ -122,7 +117,7 @@ fn figures_of_several_threads_are_one() {
 }
 
 #[test]
-fn a_thread_that_cannot_join_is_named() {
+fn a_thread_that_cannot_start_or_attach_is_named() {
     let m = attach(SMALL);
     let error = ThreadsError::Attach { thread: 3, why: m.heap().set_percent(0).unwrap_err() };
     assert!(error.to_string().starts_with("thread 3 cannot be attached to the heap: "));
@@ -243,7 +238,7 @@ fn resident() -> usize {
 }
 
 #[test]
-fn sizes_out_of_range_are_refused() {
+fn sizes_out_of_range_are_errors() {
     for workload in ALL {
         assert_eq!(workload.check(None), Ok(workload.n.usual));
         assert_eq!(workload.check(Some(workload.n.most)), Ok(workload.n.most));
@@ -287,7 +282,7 @@ fn gcbench_is_counted_right() {
 }
 
 #[test]
-fn a_line_knows_its_megabytes() {
+fn a_line_has_its_megabytes() {
     let line = Line { kind: Kind::Short, trees: 1, depth: 16, nodes: 1 << 16 };
     assert_eq!(line.megabytes(), 1.0);
     assert_eq!(trees::least_bytes(10), 16 << 12);
@@ -325,7 +320,7 @@ fn mixed_agrees_with_the_peers() {
 
 /// Few replacements leave phases without any, but not without their drops.
 #[test]
-fn mixed_with_very_few_replacements() {
+fn mixed_works_with_very_few_replacements() {
     for ops in [1, 7, 8, 9, 17] {
         let m = attach(SMALL.verify(ops == 17));
         let outcome = mixed::run(&m, ops);
@@ -381,7 +376,7 @@ fn the_words_of_lists_are_checked() {
 }
 
 #[test]
-fn mark_of_very_few_objects() {
+fn mark_works_with_very_few_objects() {
     for n in [1, 2, 3, 63, 64, 65, 129] {
         let m = attach(SMALL);
         let mut reached = Vec::new();
@@ -393,7 +388,7 @@ fn mark_of_very_few_objects() {
 }
 
 #[test]
-fn the_numbers_are_those_of_every_peer() {
+fn the_random_numbers_are_those_of_every_peer() {
     let mut random = heapwood_workloads::random::Random::new();
     let mut x = 0x9E37_79B9_7F4A_7C15u64;
     for _ in 0..1000 {

@@ -1,17 +1,12 @@
 //! Workloads that store into old objects have the results of plain Rust, while the heap is collected and verified.
 
-use heapwood::{Attached, Config, Heap, Mutator};
+use crate::attach;
+use heapwood::{Config, Mutator};
 use heapwood_workloads::random::Random;
 use heapwood_workloads::{graph, map, sort};
 
 /// Collects often: verify mode compares what each collection finds with the one before.
 const SMALL: Config = Config::DEFAULT.min_heap(1 << 18).percent(10).huge_pages(false);
-
-fn attach(config: Config) -> Attached {
-    // SAFETY: the workloads keep their pointers on this thread's stack, in objects and in roots.
-    let heap = unsafe { Heap::new(config) }.unwrap();
-    heap.attach().unwrap()
-}
 
 fn nothing_went_around_the_barrier(m: &Mutator, collected: bool) {
     let stats = m.heap().stats();
@@ -21,7 +16,7 @@ fn nothing_went_around_the_barrier(m: &Mutator, collected: bool) {
 
 /// The map by its definition, with lists for chains.
 #[test]
-fn map_has_what_a_plain_map_has() {
+fn map_equals_a_plain_map() {
     for entries in [1, 2, 3, 30_000] {
         let mut random = Random::new();
         let mut chains = vec![Vec::new(); (entries as usize / 2).max(1)];
@@ -58,7 +53,7 @@ fn map_has_what_a_plain_map_has() {
 
 /// The graph by its definition, with indices into a list of all nodes that ever were.
 #[test]
-fn graph_is_rewired_as_a_plain_one() {
+fn graph_equals_a_plain_graph() {
     for nodes in [1, 2, 3, 30_000] {
         let mut random = Random::new();
         let slot = |r: u64| ((r & 0xffff_ffff) % nodes) as usize;
@@ -91,7 +86,7 @@ fn graph_is_rewired_as_a_plain_one() {
 
 /// As the standard library does.
 #[test]
-fn sort_sorts() {
+fn sort_equals_the_standard_sort() {
     for items in [1, 2, 3, 4, 5, 6, 7, 100, 10_000] {
         let mut random = Random::new();
         let mut numbers: Vec<u64> = (0..items).map(|_| random.next_u64()).collect();

@@ -85,7 +85,7 @@ static void read_after_reset(void) {
     CHECK(*(struct node *volatile *)&value->left == NULL);
 }
 
-/* Bytes that would be no object's address, if somebody took them for a pointer. */
+/* Bytes that are no valid object address. */
 static void write_after_free(void) {
     struct node *value;
     void *object = hw_alloc(m, node_type);

@@ -77,7 +77,7 @@ static struct task *take(hw_mutator *m) {
     return t;
 }
 
-/* On the thread's own stack: nobody else resumes a fiber that has not been left yet. */
+/* On the thread's own stack: no other thread resumes a fiber before it was left. */
 static void put(struct task *t) {
     pthread_mutex_lock(&lock);
     if (t->done) {

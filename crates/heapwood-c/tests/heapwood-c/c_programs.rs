@@ -156,14 +156,14 @@ fn every_function_does_what_the_header_says() {
 }
 
 #[test]
-fn trees_through_the_inline_path() {
+fn trees_through_the_inline_path_have_the_right_nodes() {
     let text = passes("tests/c/trees.c", &[&["12", "precise"], &["12", "conservative"]]);
     assert!(text.ends_with("16 trees of depth 12 nodes 131056\n"), "{text}");
 }
 
 /// Check values equal those of the workloads in Rust and of the peers.
 #[test]
-fn stores_through_the_inline_path() {
+fn stores_through_the_inline_path_have_the_peers_values() {
     for program in ["graph", "map", "sort"] {
         let text = passes("tests/c/stores.c", &[&[program, "10000"], &[program, "10000", "verify"]]);
         let file = format!("{CRATE}/../../peers/expected/{program}-10000.txt");
@@ -172,12 +172,12 @@ fn stores_through_the_inline_path() {
 }
 
 #[test]
-fn threads() {
+fn threads_allocate_and_pass_objects() {
     passes("tests/c/threads.c", &[&[], &["verify"]]);
 }
 
 #[test]
-fn what_a_plugin_keeps_lives_until_it_is_closed() {
+fn a_plugins_objects_live_until_it_is_closed() {
     let plugin = Path::new(OUT).join(format!("plugin-{}.so", std::process::id()));
     let source = Path::new(CRATE).join("tests/c/plugin.c");
     run(compiler("CC", "cc").args(["-std=c11", "-O2", "-shared", "-fPIC", "-o"]).arg(&plugin).arg(source));
@@ -188,12 +188,12 @@ fn what_a_plugin_keeps_lives_until_it_is_closed() {
 }
 
 #[test]
-fn misuse_is_refused() {
+fn misuse_is_an_error() {
     assert_eq!(passes("tests/c/misuse.c", &[&[], &["verify"]]), "all is refused\n");
 }
 
 #[test]
-fn arenas() {
+fn arenas_hold_their_values() {
     let arguments: &[&[&str]] = &[
         &[],
         &["recycle"],
@@ -208,7 +208,7 @@ fn arenas() {
 }
 
 #[test]
-fn trees_in_arenas_through_the_inline_path() {
+fn trees_in_arenas_have_the_peers_values() {
     let text = passes("tests/c/arena_trees.c", &[&["10"], &["10", "verify"], &["10", "keep"]]);
     let file = format!("{CRATE}/../../peers/expected/trees-arena-10.txt");
     assert_eq!(text, std::fs::read_to_string(file).expect("the check values of all programs"));
@@ -221,7 +221,7 @@ fn misuse_of_arenas_is_found_and_harms_nothing() {
 }
 
 #[test]
-fn values_of_arenas_that_live_in_the_heap_are_empty_afterwards() {
+fn freed_arenas_clear_their_values_in_the_heap() {
     let arguments: &[&[&str]] =
         &[&[], &["young"], &["signals"], &["verify"], &["verify", "young"], &["verify", "signals"]];
     let text = passes("tests/c/arena_heap_values.c", arguments);
@@ -229,7 +229,7 @@ fn values_of_arenas_that_live_in_the_heap_are_empty_afterwards() {
 }
 
 #[test]
-fn signals_are_the_programs() {
+fn signals_go_to_the_programs_threads() {
     passes("tests/c/signals.c", &[&["wait"], &["handler"]]);
 }
 
@@ -296,7 +296,7 @@ fn handlers_on_an_alternate_stack_are_interrupted() {
 }
 
 #[test]
-fn threads_of_others_attach_as_they_need_it() {
+fn foreign_threads_attach_as_needed() {
     assert_eq!(passes("tests/c/foreign.c", &[&["polls"], &["signals"]]), "300 callbacks\n");
 }
 
@@ -308,7 +308,7 @@ fn tables_fill_in_linear_time() {
 /// Under every `ulimit -v` a small program works or reports an error. None is aborted, killed or hangs, and above some
 /// limit all work.
 #[test]
-fn address_space_may_be_scarce() {
+fn a_scarce_address_space_is_an_error_or_works() {
     let program = compile("tests/c/scarce.c", Link::Static, "-O2");
     // In steps of half a MB if there is time.
     let step = if std::env::var_os("HEAPWOOD_LONG").is_some() { 500 } else { 4_000 };
@@ -365,7 +365,7 @@ fn the_variable_changes_options_where_it_is_asked_for() {
 }
 
 #[test]
-fn the_variable_says_what_every_heap_tells() {
+fn the_variable_traces_every_heap() {
     for link in [Link::Static, Link::Shared] {
         let program = compile("tests/c/trace.c", link, "-O2");
         let told = |how: &str, variable: Option<&str>| {
@@ -412,12 +412,12 @@ fn the_variable_says_what_every_heap_tells() {
 }
 
 #[test]
-fn cpp() {
+fn the_header_works_in_cpp() {
     passes("tests/c/cpp.cpp", &[&[]]);
 }
 
 #[test]
-fn the_example() {
+fn the_tree_example_prints_its_text() {
     let text = passes("examples/tree.c", &[&[]]);
     assert!(text.starts_with("65535 nodes, "), "{text}");
 }
@@ -425,7 +425,7 @@ fn the_example() {
 /// The Lisp's output for its example, in a heap so small that it must collect. The text of a memory error depends on
 /// the live bytes.
 #[test]
-fn the_lisp() {
+fn the_lisp_example_prints_its_text() {
     let program = format!("{CRATE}/examples/queens.lisp");
     let small = ["--limit", "8388608", &program];
     let text = passes("examples/lisp.c", &[&small, &["--verify", "--limit", "8388608", &program]]);
@@ -452,7 +452,7 @@ fn the_lisp() {
 
 /// The calculator frees its lines, except those of the current definition of a function.
 #[test]
-fn the_calculator() {
+fn the_calculator_example_prints_its_text() {
     let lines = Path::new(OUT).join("lines.txt");
     let text = "x = 3\nx*x + 1\nsquare(y) = y*y\nsquare(x+1)\nhyp(a, b) = square(a) + square(b)\nhyp(3, 4) / (2 - 1)\n(1\n\
                 nothing(1)\nsquare(y) = y*y*y\nsquare(2)\nloop(x) = loop(x)\nloop(1) + 1\n1 + 2 = 3\nx\n";
@@ -478,7 +478,7 @@ fn the_calculator() {
 
 /// The output does not depend on the way threads are stopped or on the number of collections.
 #[test]
-fn the_fibers() {
+fn the_fibers_example_prints_its_text() {
     let program = compile("examples/fibers.c", Link::Static, "-O2");
     let check = |variable: &str| {
         let output = run(self::program(&program).arg("300").env("HEAPWOOD", variable));
@@ -500,7 +500,7 @@ fn the_fibers() {
 }
 
 #[test]
-fn the_program_in_the_readme() {
+fn the_program_in_the_readme_works() {
     let readme = std::fs::read_to_string(Path::new(CRATE).join("README.md")).unwrap();
     let program = readme.split("```c\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
     let source = Path::new(OUT).join("pairs.c");

@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_say_what_is_wrong() {
+    fn wrong_counts_name_the_cause() {
         assert_eq!(parse_count("21"), Ok(21));
         assert!(parse_count("-1").unwrap_err().contains("negative"));
         assert!(parse_count("many").unwrap_err().contains("whole number"));

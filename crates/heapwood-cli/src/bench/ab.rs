@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_user_says_stays() {
+    fn the_users_variable_stays() {
         let appended = |given: Option<&str>| appended(given.map(OsString::from), "percent=1");
         assert_eq!(appended(None), "percent=1");
         assert_eq!(appended(Some("")), "percent=1");

@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_are_of_times_in_one_unit() {
+    fn geometric_means_combine_times_of_one_unit() {
         let compared = |name, unit, a: f64, b: f64| Compared {
             name,
             label: name,

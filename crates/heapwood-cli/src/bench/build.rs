@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_make_says_is_understood() {
+    fn lines_of_make_are_parsed() {
         assert_eq!(skipped("skipped: go (needs Go (1.26))"), Some(("go", "needs Go (1.26)")));
         assert_eq!(skipped("gcc -O2"), None);
         assert_eq!(skipped("skipped: go"), None);

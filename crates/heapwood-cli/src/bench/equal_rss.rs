@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_grows_in_steps_is_met_where_it_can_be() {
+    fn memory_that_grows_in_steps_is_met_if_possible() {
         let steps = |percent: u32| 100 + percent as u64 / 70 * 70;
         for target in [100, 170, 310, 1000] {
             let (found, _) = found(target, steps);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_cannot_be_met_gives_the_nearest() {
+    fn an_impossible_memory_gives_the_nearest_percentage() {
         assert_eq!(found(50, |percent| 100 + percent as u64).0.percent, 1);
         assert_eq!(found(1 << 40, |percent| percent as u64).0.percent, {
             // Doubling from the default, at most N times.

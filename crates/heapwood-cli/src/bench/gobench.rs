@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_process_is_a_line() {
+    fn a_process_is_a_line() {
         let line = "1 1125000000 ns/op 1750000000 cpu-ns/op 3145728 max-RSS-bytes";
         assert_eq!(lines("trees", 1, &[]), [format!("BenchmarkTrees/n=18/percent=100 {line}")]);
         assert_eq!(lines("trees", 2, &[]), [format!("BenchmarkTrees/n=18/threads=2/percent=100 {line}")]);

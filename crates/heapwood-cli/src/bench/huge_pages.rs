@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_falls_short_is_made_again() {
+    fn a_run_with_too_few_huge_pages_is_repeated() {
         let (faults, repeats) = played(&[(300, 64)]);
         assert_eq!((faults, repeats.repeated, repeats.short), (300, 0, 0));
         let (faults, repeats) = played(&[(9000, 64), (8000, 64), (400, 64), (1, 64)]);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_falls_short_is_said() {
+    fn runs_with_too_few_huge_pages_are_reported() {
         let (_, repeats) = played(&[(8192, 64); 4]);
         let said = repeats.with(&[run(8192, 64)]).to_string();
         assert!(said.contains("50 %") && said.contains("3 of its runs fell below 90 %"), "{said}");

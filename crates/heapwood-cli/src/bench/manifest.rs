@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn the_real_one_is_right() {
+    fn the_real_list_of_peers_is_valid() {
         let manifest = Manifest::load(None).unwrap();
         // Sort is for counting instructions, and has no peers.
         for workload in heapwood_workloads::ALL.iter().filter(|w| w.name != "sort") {

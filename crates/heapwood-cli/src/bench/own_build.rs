@@ -94,7 +94,7 @@ mod tests {
     use std::ffi::OsStr;
 
     #[test]
-    fn cargo_is_told_the_setting_and_the_folder() {
+    fn cargo_gets_the_setting_and_the_folder() {
         let flags = extended(None, &prefetch::flags("object"));
         let command = command(Path::new("/sources"), Path::new("/built/prefetch-object"), flags);
         let args: Vec<&str> = command.get_args().map(|arg| arg.to_str().unwrap()).collect();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_command_is_where_cargo_says() {
+    fn the_built_command_is_found_in_cargos_messages() {
         let said = r#"{"reason":"compiler-artifact","target":{"name":"heapwood"},"executable":null}
 {"reason":"compiler-artifact","target":{"name":"other"},"executable":"/t/release/other"}
 {"reason":"compiler-artifact","target":{"name":"heapwood"},"executable":"/t/triple/release/heapwood"}

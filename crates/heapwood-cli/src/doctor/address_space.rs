@@ -118,7 +118,7 @@ mod tests {
     const MACHINE: u64 = 16 << 30;
 
     #[test]
-    fn ulimits_that_are_set_or_not() {
+    fn a_ulimit_shows_the_reservation_it_leaves() {
         let none = limit(None, MACHINE);
         assert_eq!((none.state, none.found.as_str()), (Ok, "none"));
         assert!(none.consequence.contains("32.0 GiB"), "{}", none.consequence);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn reservations_granted_and_refused() {
+    fn a_refused_reservation_has_a_remedy() {
         assert_eq!(reservation(&Result::Ok(()), None).state, Ok);
         let refused = Err(OsError::new(Request::Reserve, TRIED, 12));
         let limited = reservation(&refused, Some(102_400_000));
@@ -149,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn data_limits() {
+    fn a_data_limit_is_a_warning() {
         assert_eq!(data_limit(None).state, Ok);
         let limited = data_limit(Some(1 << 30));
         assert!(limited.state == Warning && limited.found.contains("1073741824"), "{limited}");
     }
 
     #[test]
-    fn mappings_below_the_usual() {
+    fn mappings_below_the_usual_limit_are_a_note() {
         let maps: Text = Result::Ok("a\nb\nc\n".into());
         let of = |most: &str| mappings(&Result::Ok(most.into()), &maps);
         assert_eq!(of("65530\n").found, "3 of at most 65530");

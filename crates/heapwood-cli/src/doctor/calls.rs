@@ -134,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases() {
+    fn kernel_releases_are_parsed() {
         let of = |text: &str| kernel(&Result::Ok(text.into()));
         assert_eq!(of("6.8.0-45-generic\n").found, "Linux 6.8.0");
         assert_eq!(
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn page_sizes() {
+    fn only_the_smallest_page_size_is_ok() {
         assert_eq!(
             (page_size(4096).state, page_size(65536).state, page_size(1 << 18).state),
             (Ok, Note, Warning)
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_keeps_its_contents() {
+    fn released_memory_that_keeps_its_contents_is_a_warning() {
         let refused = OsError::new(heapwood_os::Request::Commit, 1, 12);
         assert_eq!(give_back(&Result::Ok(true)).state, Ok);
         assert_eq!(give_back(&Result::Ok(false)).state, Warning);
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_newer_kernels_offer_is_no_more_than_a_note() {
+    fn missing_calls_of_newer_kernels_are_notes() {
         for finding in [free, collapse, populate] {
             assert_eq!(finding(&Result::Ok(())).state, Ok);
             let old = finding(&Err(io::Error::from_raw_os_error(22)));

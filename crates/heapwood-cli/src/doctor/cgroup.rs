@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2() {
+    fn limits_of_version_2_are_found() {
         let of = |files: &[_]| least("0::/user.slice/app.scope\n", V2, files);
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[("user.slice/app.scope/memory.max", "max\n")]), None);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_beside_an_empty_version_2() {
+    fn limits_of_version_1_are_found_beside_version_2() {
         let membership = "9:name=systemd:/\n4:memory:/box/1\n3:cpuset:/\n0::/\n";
         let unlimited = "9223372036854771712\n";
         let of = |own, top| {

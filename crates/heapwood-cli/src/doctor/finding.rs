@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_get_null_where_nothing_is_to_be_done() {
+    fn json_has_null_without_a_remedy() {
         let json = serde_json::to_value(Finding::ok("swap", "none", "No waiting.")).unwrap();
         assert_eq!(json["state"], "ok");
         assert!(json["remedy"].is_null());

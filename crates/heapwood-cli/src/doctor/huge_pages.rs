@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting() {
+    fn every_huge_page_setting_is_judged() {
         for (enabled, state, found) in [
             ("[always] madvise never\n", Ok, "always"),
             ("always [madvise] never\n", Ok, "madvise"),
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn every_defrag() {
+    fn every_defrag_setting_is_judged() {
         let all = ["always", "defer", "defer+madvise", "madvise", "never"];
         for (word, state) in all.iter().zip([Ok, Note, Ok, Ok, Note]) {
             let line = all.join(" ").replace(&format!(" {word} "), &format!(" [{word}] "));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes() {
+    fn other_huge_page_sizes_are_notes() {
         assert_eq!(size(&text("2097152\n")).state, Ok);
         let big = size(&text("536870912\n"));
         assert_eq!((big.state, big.found.as_str()), (Note, "512.0 MiB"));
@@ -304,7 +304,7 @@ AnonHugePages:         0 kB
     }
 
     #[test]
-    fn huge_pages_that_come_and_that_do_not() {
+    fn missing_huge_pages_are_a_warning() {
         assert_eq!(outcome("4096", false).0, Ok);
         assert_eq!(outcome("2048", false).0, Note);
         let (state, none) = outcome("0", false);
@@ -317,7 +317,7 @@ AnonHugePages:         0 kB
     }
 
     #[test]
-    fn huge_pages_that_cannot_be_tried_or_seen() {
+    fn unknown_huge_pages_are_notes() {
         let here = Result::Ok(0x1000..0x2000);
         assert_eq!(tried(&here, &missing(), false).state, Note);
         assert_eq!(tried(&here, &text(SMAPS), false).state, Note, "the mapping is not in the account");

@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn every_overcommit() {
+    fn every_overcommit_setting_is_judged() {
         let of = |mode: &str| overcommit(&text(mode), &text(MEMINFO_TEXT));
         assert_eq!((of("0\n").state, of("1\n").state, of("2\n").state), (Ok, Note, Warning));
         assert!(of("2").found.contains("2.0 GiB of 8.0 GiB committed"), "{}", of("2"));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn swap_or_none() {
+    fn swap_is_a_note() {
         assert_eq!(swap(&text(MEMINFO_TEXT)).state, Ok);
         let some = swap(&text("SwapTotal:       2097148 kB\n"));
         assert_eq!((some.state, some.found.as_str()), (Note, "2.0 GiB"));

@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_that_no_type_has_are_refused_by_heaps() {
+    fn heaps_refuse_sizes_that_no_type_has() {
         let refused = |bytes: &[u8], words| Accepted::of(&Program::check(bytes, words).unwrap()).heap_refuses;
         assert!(refused(&[0x00], 0).unwrap().contains("0 bytes"));
         let mut huge = vec![0x01, 0x00, 0x81];

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_counted() {
+    fn emitted_words_are_counted() {
         assert_eq!(emitted(&[0x01, 0x00, 0x81, 0x7f, 0x02, 0x03, 0x00]), 130);
         assert_eq!(emitted(&[0x02, 0x01]), 2);
         assert_eq!(emitted(&[]), 0);

@@ -35,7 +35,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_known_by_their_words() {
+    fn values_are_found_by_their_words() {
         assert_eq!((value("off"), value("object")), (Ok((0, "off")), Ok((1, "object"))));
         assert_eq!(value("most"), Err("prefetch cannot be most: it is one of off, object".into()));
         assert_eq!(flags("off"), "--cfg heapwood_prefetch=\"off\"");
@@ -45,7 +45,7 @@ mod tests {
 
     /// A value that the code does not know would be built as the default, and be compared with itself.
     #[test]
-    fn the_compiler_knows_these_values_and_no_others() {
+    fn the_manifest_lists_exactly_these_values() {
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
         let manifest = std::fs::read_to_string(manifest).unwrap();
         let known =

@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn how_a_program_ended_is_told() {
+    fn the_end_of_a_program_is_reported() {
         let pid = start("exit 7");
         wait_until_ended(pid).unwrap();
         wait_until_ended(pid).unwrap();

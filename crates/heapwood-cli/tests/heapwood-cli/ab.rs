@@ -157,7 +157,7 @@ fn a_setting_that_fails_is_named() {
 }
 
 #[test]
-fn what_cannot_be_compared_is_refused() {
+fn settings_that_cannot_be_compared_are_errors() {
     for (args, words) in [
         ("--ab percent", &["--ab", "names no values", "KEY=A,B"][..]),
         ("--ab percent=7", &["one value of percent", "two are compared"]),
@@ -181,7 +181,7 @@ fn what_cannot_be_compared_is_refused() {
 }
 
 #[test]
-fn a_build_without_cargo_says_what_is_missing() {
+fn a_build_without_cargo_names_what_is_missing() {
     let ran =
         Ran::of(command("bench trees 6 --ab prefetch=off,object --runs 1").env("PATH", "/no/such/folder"));
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{}", ran.err);
@@ -191,7 +191,7 @@ fn a_build_without_cargo_says_what_is_missing() {
 }
 
 #[test]
-fn help_says_what_can_be_compared() {
+fn the_help_names_the_settings() {
     let help = output("bench --help");
     for word in
         ["--ab <KEY=A,B>", "huge_pages=on,off", "prefetch", "object (", "gobench", "benchstat", "confidence"]

@@ -9,14 +9,6 @@ use std::time::Duration;
 
 const PEERS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers");
 
-/// A folder of the test's own.
-fn folder(test: &str) -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
-    folder
-}
-
 /// `heapwood bench ARGS` with the peers of the tests, built into the folder.
 fn bench(folder: &Path, args: &str) -> Command {
     let mut command = command("bench");
@@ -45,7 +37,7 @@ fn names(report: &Value) -> Vec<&str> {
 }
 
 #[test]
-fn what_a_program_uses_is_what_is_reported() {
+fn the_report_has_the_real_use_of_a_program() {
     let folder = folder("measure");
     let ran = ran(&mut bench(&folder, "trees 6 --peers burner --runs 3 --json"));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
@@ -82,7 +74,7 @@ fn what_a_program_uses_is_what_is_reported() {
 }
 
 #[test]
-fn a_run_without_huge_pages_is_made_again_and_marked() {
+fn a_run_without_huge_pages_is_repeated_and_marked() {
     let folder = folder("scattered");
     let json = json_of(&ran(&mut bench(&folder, "trees 6 --peers scattered,honest --runs 2 --json")));
     let huge_pages = &row(&json, "scattered")["huge_pages"];
@@ -95,7 +87,7 @@ fn a_run_without_huge_pages_is_made_again_and_marked() {
 }
 
 #[test]
-fn a_wrong_check_value_is_refused() {
+fn a_wrong_check_value_ends_the_benchmark() {
     let folder = folder("liar");
     let svg = folder.join("refused.svg");
     for args in ["trees 6 --peers honest,liar --runs 1", "trees 6 --peers liar --runs 1 --json"] {
@@ -146,7 +138,7 @@ fn a_peer_that_cannot_be_built_is_named_with_what_to_install() {
 
 /// All programs do the whole work on the same number of threads, or are skipped.
 #[test]
-fn threads_are_passed_to_those_that_take_them() {
+fn threads_are_passed_to_peers_that_take_them() {
     let folder = folder("threads");
     for (args, threads) in [("trees 6", 1), ("trees 6 --threads 1", 1), ("trees 6 --threads 3", 3)] {
         let mut command = bench(&folder, &format!("{args} --peers honest,threaded --runs 1 --json"));
@@ -191,7 +183,7 @@ fn path_with(folder: &Path, programs: &[&str]) -> PathBuf {
 }
 
 #[test]
-fn toolchains_that_are_hidden_are_missed_by_name() {
+fn missing_toolchains_are_named() {
     // The real peers, without a compiler for any of them.
     let folder = folder("hidden");
     let tools = ["sh", "make", "awk", "mkdir", "mktemp", "rm", "cp", "chmod", "echo"];
@@ -223,7 +215,7 @@ fn toolchains_that_are_hidden_are_missed_by_name() {
 }
 
 #[test]
-fn what_does_not_exist_is_answered_by_what_does() {
+fn unknown_names_list_the_existing_ones() {
     let folder = folder("unknown");
     for (args, words) in [
         ("trees 6 --peers python", &["no peer python", "honest", "burner", "liar"][..]),
@@ -278,7 +270,7 @@ fn text_and_picture_show_every_program() {
 }
 
 #[test]
-fn a_picture_that_cannot_be_written_is_said_at_once() {
+fn a_picture_that_cannot_be_written_is_an_error_at_once() {
     let folder = folder("unwritable");
     let ran = ran(bench(&folder, "trees 6 --peers sleeper --plot").arg(folder.join("no/such/folder.svg")));
     assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
@@ -303,7 +295,7 @@ fn figures_of_the_workload_are_compared_too() {
 }
 
 #[test]
-fn memory_that_cannot_be_equal_is_said() {
+fn unequal_memory_is_reported() {
     let folder = folder("equal");
     let mut command = bench(&folder, "trees 6 --peers burner --runs 1 --equal-rss burner");
     let text = ran(command.env("FAKE_CPU_MS", "1"));

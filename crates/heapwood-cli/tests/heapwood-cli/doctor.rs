@@ -66,7 +66,7 @@ fn finding<'a>(findings: &'a [Value], name: &str) -> &'a Value {
 }
 
 #[test]
-fn for_people() {
+fn text_has_every_finding() {
     let out = output("doctor");
     let mut names = NAMES.iter();
     let mut lines = out.lines().peekable();
@@ -85,7 +85,7 @@ fn for_people() {
 }
 
 #[test]
-fn for_machines() {
+fn json_has_every_finding() {
     checked(&json("doctor"));
 }
 
@@ -107,7 +107,7 @@ fn an_address_space_limit_is_found() {
 }
 
 #[test]
-fn what_a_small_limit_keeps_from_being_tried_is_said() {
+fn a_trial_that_a_limit_prevents_is_reported() {
     // 4 MiB to try with do not fit, but the command itself does.
     let report = after_json("ulimit -d 3000");
     let findings = checked(&report);
@@ -120,7 +120,7 @@ fn what_a_small_limit_keeps_from_being_tried_is_said() {
 }
 
 #[test]
-fn wrong_command_lines() {
+fn wrong_command_lines_name_the_cause() {
     for (args, word) in
         [("doctor --fast", "--fast"), ("doctor trees", "trees"), ("doctor --json=1", "--json")]
     {
@@ -131,7 +131,7 @@ fn wrong_command_lines() {
 }
 
 #[test]
-fn an_output_that_is_full() {
+fn a_full_output_is_an_error() {
     for args in ["doctor", "doctor --json"] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let output = command(args).stdout(full).output().unwrap();

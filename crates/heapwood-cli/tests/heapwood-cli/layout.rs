@@ -54,7 +54,7 @@ fn types_are_shown() {
 }
 
 #[test]
-fn types_are_shown_to_machines() {
+fn types_are_shown_as_json() {
     let ran = show("{ptr [1000]{ptr word}}", "--json");
     assert_eq!((ran.code, ran.out.lines().count()), (Some(0), 1), "{ran:?}");
     let shown: Value = serde_json::from_str(&ran.out).unwrap();
@@ -109,7 +109,7 @@ fn files_are_bytes_or_hexadecimal_text() {
 }
 
 #[test]
-fn what_is_wrong_is_said_with_its_byte() {
+fn errors_name_the_wrong_byte() {
     let mut huge = vec![0x02, 0x01, 0x82];
     huge.extend([0xff; 9]);
     huge.extend([0x01, 0x00]);
@@ -147,7 +147,7 @@ fn what_is_wrong_is_said_with_its_byte() {
 }
 
 #[test]
-fn a_program_that_no_heap_takes_is_right_all_the_same() {
+fn a_valid_program_may_be_too_large_for_heaps() {
     // Loops in each other, a word more in each.
     let (mut bytes, mut words) = (vec![0x02, 0x01], 2u64);
     for _ in 0..20 {
@@ -173,7 +173,7 @@ fn a_program_that_no_heap_takes_is_right_all_the_same() {
 }
 
 #[test]
-fn files_that_hold_no_program_at_all() {
+fn files_without_a_program_are_errors() {
     let words = File::with("words.txt", b"02 01 00\nsome words\n");
     let odd = File::with("odd.hex", b"2 1 0 0");
     for command in ["show", "check"] {
@@ -187,7 +187,7 @@ fn files_that_hold_no_program_at_all() {
 }
 
 #[test]
-fn what_is_neither_a_file_nor_a_type() {
+fn an_argument_that_is_neither_file_nor_type_is_an_error() {
     let deep = "[2]".repeat(17) + "ptr";
     for (ty, why) in [
         ("nope", "byte 0: expected a type: `ptr`, `word`, `[N]T` or `{T ...}`"),
@@ -216,7 +216,7 @@ fn what_is_neither_a_file_nor_a_type() {
 }
 
 #[test]
-fn wrong_options() {
+fn wrong_options_name_the_cause() {
     fails("layout", 2, &["Usage", "show", "check"]);
     fails("layout show", 2, &["<FILE|TYPE>"]);
     fails("layout check", 2, &["<FILE>"]);

@@ -17,7 +17,7 @@ fn fails(args: &str, code: i32, words: &[&str]) {
 }
 
 #[test]
-fn wrong_numbers() {
+fn wrong_numbers_name_the_range() {
     for command in ["run", "bench"] {
         for workload in heapwood_workloads::ALL.iter().map(|w| w.name) {
             let fails = |n: &str, words: &[&str]| fails(&format!("{command} {workload} {n}"), 2, words);
@@ -44,7 +44,7 @@ fn wrong_numbers() {
 }
 
 #[test]
-fn wrong_numbers_of_threads() {
+fn wrong_numbers_of_threads_name_the_range() {
     for command in ["run", "bench"] {
         for workload in heapwood_workloads::ALL.iter().map(|w| w.name) {
             let fails = |threads: &str, words: &[&str]| {
@@ -67,7 +67,7 @@ fn wrong_numbers_of_threads() {
 }
 
 #[test]
-fn threads_that_cannot_be_had_are_named() {
+fn threads_that_cannot_start_are_named() {
     // There are too few addresses for that many stacks.
     let command = format!(
         "ulimit -v 400000; exec '{}' run rand-small 1 --threads 1024",
@@ -81,7 +81,7 @@ fn threads_that_cannot_be_had_are_named() {
 }
 
 #[test]
-fn sizes_that_the_machine_cannot_hold() {
+fn sizes_that_the_machine_cannot_hold_are_errors() {
     for command in ["run", "bench"] {
         for depth in [37, 40] {
             let words = [&format!("trees with a depth of {depth}")[..], "memory", "machine"];
@@ -94,7 +94,7 @@ fn sizes_that_the_machine_cannot_hold() {
 }
 
 #[test]
-fn limits_that_are_too_small() {
+fn limits_that_are_too_small_name_the_cause() {
     for args in [
         "run trees 17 --limit 4MiB",
         "run trees 17 --limit 4MiB --json",
@@ -111,7 +111,7 @@ fn limits_that_are_too_small() {
 }
 
 #[test]
-fn wrong_options() {
+fn wrong_options_name_the_cause() {
     fails(
         "run trees 8 --limit 1MiB",
         2,
@@ -143,7 +143,7 @@ fn wrong_options() {
 }
 
 #[test]
-fn an_output_that_is_full() {
+fn a_full_output_is_an_error() {
     for args in ["run trees 6", "run trees 6 --json", "run mark 100", "run churn 1"] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let output = command(args).stdout(full).output().unwrap();
@@ -155,7 +155,7 @@ fn an_output_that_is_full() {
 }
 
 #[test]
-fn numbers_that_are_not_text() {
+fn numbers_that_are_not_text_are_errors() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let output = command("run trees").arg(OsStr::from_bytes(b"\xff\xfe")).output().unwrap();

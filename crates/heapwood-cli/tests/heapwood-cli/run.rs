@@ -33,7 +33,7 @@ fn trees_prints_the_table() {
 }
 
 #[test]
-fn trees_in_json() {
+fn trees_have_json() {
     let figures = json("run trees 8");
     for key in [
         "n",
@@ -198,7 +198,7 @@ fn threads_share_the_lines_of_trees() {
 }
 
 #[test]
-fn trees_in_arenas_have_the_documents_table() {
+fn trees_in_arenas_print_the_documents_table() {
     let out = output("run trees 13 --arena");
     for words in [
         "   stretch tree of depth 14   arenas: 1      nodes: 32767       MB: 0.5",
@@ -247,7 +247,7 @@ fn collections(args: &str) -> u64 {
 }
 
 #[test]
-fn the_percentage_decides_how_often_it_collects() {
+fn a_lower_percentage_collects_more_often() {
     let (rare, often) = (
         collections("run churn 1000000 --generational off --percent 200"),
         collections("run churn 1000000 --generational off --percent 5"),
@@ -304,7 +304,7 @@ fn phases_and_rates_are_in_json_and_in_the_table() {
 }
 
 #[test]
-fn a_flag_says_what_is_told_and_counts_more_than_the_variable() {
+fn the_trace_flag_overrides_the_variable() {
     let told = |args: &str| {
         let output = command(args).env("HEAPWOOD", "trace=1").output().unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -329,7 +329,7 @@ fn with_variable(variable: &str, args: &str) -> (Value, String) {
 }
 
 #[test]
-fn the_variable_sets_options_and_flags_count_more() {
+fn flags_override_the_variable() {
     let (figures, told) =
         with_variable("percent=7,limit=1.5GiB,verify=on,background_release=off", "run trees 6 --json");
     assert_eq!((&figures["percent"], &figures["limit_bytes"], &*told), (&json!(7), &json!(3u64 << 29), ""));
@@ -341,7 +341,7 @@ fn the_variable_sets_options_and_flags_count_more() {
 }
 
 #[test]
-fn what_is_wrong_in_the_variable_is_told_and_ignored() {
+fn errors_in_the_variable_are_reported_and_ignored() {
     let (figures, told) =
         with_variable("limits=9GiB,percent=0,stress=\x1b[31m,percent=8", "run trees 6 --json");
     assert_eq!((&figures["percent"], &figures["limit_bytes"]), (&json!(8), &Value::Null));
@@ -359,7 +359,7 @@ fn what_is_wrong_in_the_variable_is_told_and_ignored() {
 }
 
 #[test]
-fn flags_are_made_of_the_list_of_options() {
+fn every_option_has_a_flag() {
     let (short, long) = (output("run -h"), output("run --help"));
     for option in &heapwood_gc::OPTIONS {
         let flag = option.name.replace('_', "-");
@@ -381,7 +381,7 @@ fn flags_are_made_of_the_list_of_options() {
 }
 
 #[test]
-fn a_limit_that_is_enough_is_kept() {
+fn a_sufficient_limit_is_kept() {
     let figures = json("run trees 13 --limit 6MiB");
     assert_eq!(figures["limit_bytes"], 6 << 20);
     assert_eq!(figures["lines"][0]["nodes"], nodes(14));
@@ -391,7 +391,7 @@ fn a_limit_that_is_enough_is_kept() {
 }
 
 #[test]
-fn verify_mode_finds_nothing_wrong() {
+fn verify_mode_finds_no_error() {
     let lines = |args| json(args)["lines"].clone();
     assert_eq!(lines("run trees 12 --limit 4MiB --verify"), lines("run trees 12"));
     assert!(collections("run trees 12 --limit 4MiB --verify") > 0);
@@ -399,7 +399,7 @@ fn verify_mode_finds_nothing_wrong() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error() {
+fn a_closed_pipe_is_no_error() {
     // Seven lines are written one after the other; the reader takes the first and closes the pipe.
     for args in ["run trees 12", "run mark 200000", "run trees 10 --json", "--help"] {
         let mut child = command(args).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -427,7 +427,7 @@ fn a_small_address_space_is_enough() {
 }
 
 #[test]
-fn what_a_small_address_space_cannot_hold_is_refused_before_it_starts() {
+fn a_workload_that_cannot_fit_is_refused_before_it_starts() {
     let command = format!("ulimit -v 100000; exec '{}' run mark 3000000", env!("CARGO_BIN_EXE_heapwood"));
     let output = std::process::Command::new("sh").args(["-c", &command]).output().unwrap();
     let err = String::from_utf8_lossy(&output.stderr);

@@ -9,7 +9,7 @@ use heapwood_report::testing::fails;
 use std::process::{Command, Stdio};
 
 #[test]
-fn nothing_is_a_percentage_of_nothing() {
+fn a_percentage_of_zero_is_not_printed() {
     for args in ["run trees 4", "run mark 1"] {
         let out = output(args);
         assert!(!out.contains("taken with a lock") && !out.contains("allocated 0 bytes"), "{out}");
@@ -54,10 +54,8 @@ fn names_in_messages_have_no_escape_codes() {
 }
 
 #[test]
-fn files_that_cannot_be_meant_are_refused_before_anything_runs() {
-    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("meant");
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).unwrap();
+fn unlikely_file_names_are_errors_before_anything_runs() {
+    let folder = folder("meant");
     for (args, code, words) in [
         ("run trees 4 --page-sample -", 2, &["--page-sample", "'-'", "standard output", "file"][..]),
         ("bench trees 4 --peers none --plot -", 2, &["--plot", "'-'", "standard output"]),
@@ -90,7 +88,7 @@ fn page_samples_are_read_back() {
 }
 
 #[test]
-fn no_peers_can_be_said_in_any_way_and_need_no_list() {
+fn every_spelling_of_no_peers_needs_no_list() {
     let command_of = |peers: &str, more: &str| {
         let mut bench = command(&format!("bench trees 6 --runs 1 {more} --peers"));
         let output = bench.arg(peers).output().unwrap();
@@ -111,7 +109,7 @@ fn no_peers_can_be_said_in_any_way_and_need_no_list() {
 }
 
 #[test]
-fn the_window_and_the_thread_are_options() {
+fn the_reservation_and_the_thread_are_options() {
     let figures = json("run trees 10 --address-space 64MiB --no-background-release");
     assert_eq!(figures["lines"][0]["nodes"], 4095);
     fails(&mut command("run trees 22 --address-space 16MiB"), 1, &["would need", "--address-space"]);
@@ -144,7 +142,7 @@ fn without_background_release_there_is_one_thread() {
 }
 
 #[test]
-fn without_proc_it_says_what_to_do() {
+fn without_proc_the_error_names_the_next_step() {
     let hidden = |then: &str| {
         let line = format!("mount -t tmpfs none /proc && {then}");
         Command::new("unshare").args(["--map-root-user", "--mount", "sh", "-c", &line]).output()
@@ -175,7 +173,7 @@ fn one_run_of_each_has_no_p_value_and_no_interval() {
 }
 
 #[test]
-fn a_picture_that_cannot_be_written_is_refused_before_anything_runs() {
+fn a_picture_that_cannot_be_written_is_an_error_before_anything_runs() {
     let folder = env!("CARGO_TARGET_TMPDIR");
     for file in [folder, &format!("{folder}/no-such-folder/x"), "/dev/full"] {
         // The measured run would fail, too, with another error.
@@ -200,7 +198,7 @@ fn a_workload_without_peers_says_so() {
 }
 
 #[test]
-fn what_is_no_type_and_no_file_is_called_that_in_this_order() {
+fn an_argument_that_is_neither_has_both_errors_in_order() {
     fails(&mut command("layout show {"), 2, &["\"{\" is neither a type: ", "; nor a file: "]);
     fails(&mut command("bench trees 6 --ab ="), 2, &["names no setting before its values", "KEY=A,B"]);
 }

@@ -220,7 +220,7 @@ fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
 }
 
 #[test]
-fn what_was_marked_exists_and_nothing_else() {
+fn exactly_the_marked_objects_survive() {
     for seed in 1..=10 {
         play(CONFIG, seed, 1, false);
         play(CONFIG, seed, 4, false);
@@ -229,7 +229,7 @@ fn what_was_marked_exists_and_nothing_else() {
 }
 
 #[test]
-fn what_is_old_stays_until_a_full_collection() {
+fn old_objects_stay_until_a_full_collection() {
     for seed in 1..=10 {
         play(CONFIG, seed, 1, true);
         play(CONFIG, seed, 4, true);
@@ -238,7 +238,7 @@ fn what_is_old_stays_until_a_full_collection() {
 }
 
 #[test]
-fn the_same_with_clobbering_and_single_cells() {
+fn random_cycles_agree_with_clobbering_and_single_cells() {
     for seed in 1..=4 {
         play(SpaceConfig { clobber: true, ..CONFIG }, seed, 4, seed % 2 == 0);
         play(SpaceConfig { clobber: true, single_cells: true, ..CONFIG }, seed, 4, seed % 2 == 0);
@@ -246,7 +246,7 @@ fn the_same_with_clobbering_and_single_cells() {
 }
 
 #[test]
-fn cells_written_whole_are_not_zeroed_first_but_others_are() {
+fn only_cells_that_are_not_written_whole_are_zeroed() {
     let heap = Heap::new(SpaceConfig { clobber: true, ..CONFIG });
     let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
     let conservative = heap.shape(32, TypeDescriptor::conservative(32).unwrap());
@@ -310,7 +310,7 @@ fn the_budget_and_the_limit_refuse() {
 }
 
 #[test]
-fn the_walker_sees_a_mark_that_should_not_be_there() {
+fn the_walker_finds_a_wrong_mark() {
     let heap = Heap::new(CONFIG);
     let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
     let objects: Vec<usize> = (0..100).map(|_| heap.allocate(shape, 32).unwrap()).collect();
@@ -325,7 +325,7 @@ fn the_walker_sees_a_mark_that_should_not_be_there() {
 }
 
 #[test]
-fn the_walker_sees_a_span_that_is_on_no_list() {
+fn the_walker_finds_a_span_on_no_list() {
     let heap = Heap::new(CONFIG);
     let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
     heap.allocate(shape, 32).unwrap();
@@ -360,7 +360,7 @@ fn spans_that_are_partly_free_are_used_after_everything_was_swept() {
 
 /// Once a defect: the next thread uses the rest of a detached thread's spans, and is not charged for it.
 #[test]
-fn what_a_mutator_leaves_unused_is_used_by_others_and_not_charged() {
+fn unused_cells_of_a_detached_mutator_are_reused_uncharged() {
     let heap = Heap::new(CONFIG);
     let shapes = [16, 48, 64].map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes));
     let mut all = std::collections::BTreeSet::new();
@@ -469,7 +469,7 @@ fn large_objects_are_charged_exactly() {
 
 /// A mutator's cached pages for large objects stay below its share, for any other allocations.
 #[test]
-fn pages_for_large_objects_stay_below_the_share() {
+fn cached_pages_for_large_objects_stay_below_the_share() {
     let mut state = 7_046_029_254_386_353_131;
     for goal in [0, 8 << 20, 40 << 20] {
         let heap = Heap::new(CONFIG);
@@ -502,7 +502,7 @@ fn pages_for_large_objects_stay_below_the_share() {
 
 /// Freeing large objects that a mutator took on credit restores the budget.
 #[test]
-fn a_large_object_that_is_freed_is_given_back_to_the_budget() {
+fn freeing_a_large_object_restores_the_budget() {
     let heap = Heap::new(CONFIG);
     heap.space.set_budget(4 << 20);
     let shape = ShapeId::no_pointers(None);
@@ -524,7 +524,7 @@ fn a_large_object_that_is_freed_is_given_back_to_the_budget() {
 
 /// One central refill brings partly free spans of many shapes, for any requesting shape.
 #[test]
-fn a_visit_brings_spans_for_many_shapes() {
+fn a_central_refill_brings_spans_of_many_shapes() {
     let heap = Heap::new(CONFIG);
     let sizes = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256];
     let shapes = sizes.map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes));
@@ -556,7 +556,7 @@ fn a_visit_brings_spans_for_many_shapes() {
 /// A mutator of many shapes with little room caches spans of the shapes that use them up, not of those that keep one
 /// open.
 #[test]
-fn shapes_that_use_up_little_leave_room_for_the_others() {
+fn idle_shapes_leave_room_for_busy_ones() {
     let heap = Heap::new(CONFIG);
     let sizes = SizeClass::all().filter(|class| class.span_pages().0 == 1).map(SizeClass::cell_size);
     let shapes: Vec<_> = sizes.map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes)).collect();
@@ -588,7 +588,7 @@ fn shapes_that_use_up_little_leave_room_for_the_others() {
 
 /// A request is not refused while the mutator has cached pages: those for spans serve a large object, too.
 #[test]
-fn what_is_set_aside_is_used_before_an_object_is_refused() {
+fn cached_pages_are_used_before_an_object_is_refused() {
     let heap = Heap::new(SpaceConfig { window: 16 << 20, ..CONFIG });
     heap.space.set_goal(16 << 20);
     let small = heap.shape(64, TypeDescriptor::no_pointers(64).unwrap());
@@ -607,7 +607,7 @@ fn what_is_set_aside_is_used_before_an_object_is_refused() {
 /// A child that was forked during a release by the parent's background thread has no such thread: the release never
 /// ends there, and no thread may wait for it.
 #[test]
-fn a_release_that_never_ends_keeps_nobody_waiting() {
+fn a_release_that_never_ends_delays_no_thread() {
     let heap = Heap::new(CONFIG);
     let (shape, bytes) = (ShapeId::no_pointers(None), 3 << 20);
     heap.allocate(shape, bytes).unwrap();
@@ -628,7 +628,7 @@ fn a_release_that_never_ends_keeps_nobody_waiting() {
 
 /// The background sweeps beside a mutator, in batches, and pauses while that is suspended.
 #[test]
-fn nobody_sweeps_for_others_while_that_is_suspended() {
+fn no_thread_sweeps_for_others_while_that_is_suspended() {
     let heap = Heap::new(CONFIG);
     let shape = ShapeId::no_pointers(SizeClass::of(64));
     let objects: Vec<usize> = (0..100_000).map(|_| heap.allocate(shape, 64).unwrap()).collect();
@@ -669,7 +669,7 @@ fn types_share_shapes_until_there_are_too_many() {
 
 /// A heap rejects another heap's shapes and programs with an error, and reads no memory outside its own.
 #[test]
-fn numbers_of_another_heap_lead_nowhere() {
+fn numbers_of_another_heap_are_errors() {
     let (heap, other) = (Heap::new(CONFIG), Heap::new(CONFIG));
     let shape = other.shape(160, TypeDescriptor::masked(160, &[5]).unwrap());
     let program = Builder::<32>::new().scalars(299).pointer().finish();
@@ -699,7 +699,7 @@ fn numbers_of_another_heap_lead_nowhere() {
 
 /// A refilled cell of a shared span that was not taken is free after a cycle: its span may be made again.
 #[test]
-fn a_cell_that_was_not_taken_is_not_handed_out_twice() {
+fn an_unused_refilled_cell_is_not_allocated_twice() {
     let heap = Heap::new(CONFIG);
     let rare = |mask| heap.shape(96, TypeDescriptor::masked(96, &[mask]).unwrap());
     let (first, second) = (rare(0b1010), rare(0b1001));
@@ -717,7 +717,7 @@ fn a_cell_that_was_not_taken_is_not_handed_out_twice() {
 }
 
 #[test]
-fn layouts_of_few_objects_share_spans_and_get_their_own_when_they_fill_one() {
+fn rare_layouts_share_spans_until_they_fill_one() {
     let heap = Heap::new(CONFIG);
     // Two hundred layouts of 12 words with two objects each.
     let layouts: Vec<_> = (1u64..=200)
@@ -777,7 +777,7 @@ fn layouts_of_few_objects_share_spans_and_get_their_own_when_they_fill_one() {
 }
 
 #[test]
-fn rare_objects_with_room_for_it_have_the_number_of_their_shape() {
+fn rare_large_cells_store_the_number_of_their_shape() {
     let heap = Heap::new(CONFIG);
     heap.space.set_always_shared(true);
     let mut objects = Vec::new();

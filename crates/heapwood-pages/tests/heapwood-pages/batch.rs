@@ -1,11 +1,8 @@
 //! Frees in batches: the places and the order of runs, and batches with one wrong run. Invariant: a batch has the
 //! effect of its single frees, or none. Batches are from the Go page allocator proposal.
 
-use crate::common::{fresh, new, seen};
+use crate::common::{ENTRY, fresh, new, seen};
 use heapwood_pages::{Bits48, FreeError, PageAllocator, PageCount, PageIndex};
-
-/// Pages of an entry of each level of `Bits48`, root first: the first is 16 GiB.
-const ENTRY: [usize; 5] = [1 << 21, 1 << 18, 1 << 15, 1 << 12, 1 << 9];
 
 type Runs = Vec<(PageIndex, PageCount)>;
 
@@ -46,7 +43,7 @@ fn as_one_by_one(
 }
 
 #[test]
-fn runs_of_one_chunk() {
+fn runs_of_one_chunk_are_freed_as_one_by_one() {
     let all = &[(0, 2048)];
     let pages = as_one_by_one(2048, all, &[(512, 1), (520, 3), (575, 2), (640, 64), (1023, 1)]);
     assert_eq!((pages.free_pages().0, pages.hint()), (71, PageIndex(512)));
@@ -61,7 +58,7 @@ fn runs_of_one_chunk() {
 }
 
 #[test]
-fn runs_of_several_chunks() {
+fn runs_of_several_chunks_are_freed_as_one_by_one() {
     let all = &[(0, 5000)];
     as_one_by_one(5000, all, &[(510, 4), (1024, 1), (1535, 2), (4999, 1)]);
     // The chunks take turns, so that each is left and returned to.
@@ -74,7 +71,7 @@ fn runs_of_several_chunks() {
 }
 
 #[test]
-fn runs_across_the_boundary_of_every_level() {
+fn runs_across_the_boundary_of_every_level_are_freed_as_one_by_one() {
     for (level, at) in ENTRY.into_iter().enumerate() {
         let regions = &[(at - 100, 200)];
         // One run across; two that meet there, from either side.
@@ -91,7 +88,7 @@ fn runs_across_the_boundary_of_every_level() {
 }
 
 #[test]
-fn whole_huge_regions() {
+fn whole_huge_regions_are_freed_as_one_by_one() {
     // Two whole entries of the root and some of a third, in one run among small ones.
     const WINDOW: usize = 4 << 21;
     let mut pages = fresh::<Bits48>(WINDOW);
@@ -113,7 +110,7 @@ fn whole_huge_regions() {
 }
 
 #[test]
-fn an_empty_batch() {
+fn an_empty_batch_succeeds() {
     let mut pages = used(1000, &[(0, 1000)]);
     let state = seen(&pages);
     pages.free_batch(&[]).unwrap();
@@ -141,20 +138,20 @@ fn refused(wrong: (usize, usize), error: FreeError) {
 }
 
 #[test]
-fn a_run_that_is_free_already_changes_nothing() {
+fn a_batch_with_a_free_run_changes_nothing() {
     refused((2000, 1), FreeError::AlreadyFree { page: PageIndex(2000) });
     refused((1950, 51), FreeError::AlreadyFree { page: PageIndex(2000) });
 }
 
 #[test]
-fn a_page_never_grown_changes_nothing() {
+fn a_batch_with_a_page_never_grown_changes_nothing() {
     refused((6500, 1), FreeError::NotGrown { page: PageIndex(6500) });
     refused((5990, 11), FreeError::NotGrown { page: PageIndex(6000) });
     refused((6999, 2), FreeError::NotGrown { page: PageIndex(6999) });
 }
 
 #[test]
-fn a_run_beyond_the_window_changes_nothing() {
+fn a_batch_with_a_run_beyond_the_end_changes_nothing() {
     refused((7990, 11), FreeError::BeyondWindow { page: PageIndex(8000) });
     refused((8001, 1), FreeError::BeyondWindow { page: PageIndex(8001) });
     refused((usize::MAX, 1), FreeError::BeyondWindow { page: PageIndex(usize::MAX) });
@@ -162,12 +159,12 @@ fn a_run_beyond_the_window_changes_nothing() {
 }
 
 #[test]
-fn a_run_of_nothing_changes_nothing() {
+fn a_batch_with_an_empty_run_changes_nothing() {
     refused((1000, 0), FreeError::Zero);
 }
 
 #[test]
-fn a_page_twice_changes_nothing() {
+fn a_batch_with_a_page_twice_changes_nothing() {
     // The same run, one inside another, one over the end of another, across chunks; next to each other or apart.
     let twice: [(&[(usize, usize)], usize); 6] = [
         (&[(100, 3), (100, 3)], 100),
@@ -189,7 +186,7 @@ fn a_page_twice_changes_nothing() {
 }
 
 #[test]
-fn a_refusal_across_the_root_changes_nothing() {
+fn a_failed_batch_across_the_root_changes_nothing() {
     const ROOT: usize = ENTRY[0];
     let mut pages = fresh::<Bits48>(2 * ROOT);
     pages.claim(PageIndex(0), PageCount(2 * ROOT)).unwrap();

@@ -22,55 +22,55 @@ fn finds_around(window: usize, at: usize, before: usize, after: usize) {
 }
 
 #[test]
-fn within_a_word() {
+fn runs_within_a_word_are_found() {
     finds_around(1024, 32, 5, 6);
 }
 
 #[test]
-fn across_words() {
+fn runs_across_words_are_found() {
     finds_around(1024, 128, 7, 9);
     finds_around(1024, 320, 63, 10);
     finds_around(2048, 640, 64, 64);
 }
 
 #[test]
-fn whole_words() {
+fn runs_of_whole_words_are_found() {
     finds_around(1024, 256, 64, 0);
     finds_around(2048, 768, 128, 64);
 }
 
 #[test]
-fn across_chunks() {
+fn runs_across_chunks_are_found() {
     finds_around(4096, 1024, 3, 2);
     finds_around(4096, 1536, 300, 200);
 }
 
 #[test]
-fn a_whole_chunk_and_several() {
+fn a_whole_chunk_and_several_are_found() {
     finds_around(8192, 2048, 512, 0);
     finds_around(16384, 6144, 1000, 1100);
 }
 
 #[test]
-fn across_entries_of_the_level_above_the_chunks() {
+fn runs_across_entries_of_the_level_above_the_chunks_are_found() {
     finds_around(1 << 14, ENTRY[3], 10, 20);
     finds_around(1 << 14, ENTRY[3] * 2, 700, 900);
 }
 
 #[test]
-fn across_entries_of_the_middle_level() {
+fn runs_across_entries_of_the_middle_level_are_found() {
     finds_around(1 << 17, ENTRY[2], 1, 1);
     finds_around(1 << 17, ENTRY[2] * 2, 5000, 6000);
 }
 
 #[test]
-fn across_entries_of_the_level_below_the_root() {
+fn runs_across_entries_of_the_level_below_the_root_are_found() {
     finds_around(1 << 20, ENTRY[1], 2, 1);
     finds_around(1 << 20, ENTRY[1], 40_000, 33_000);
 }
 
 #[test]
-fn across_entries_of_the_root() {
+fn runs_across_entries_of_the_root_are_found() {
     finds_around(1 << 22, ENTRY[0], 1, 2);
     finds_around(1 << 22, ENTRY[0], 300_000, 290_000);
 }
@@ -87,7 +87,7 @@ fn a_full_entry_between_two_others_is_no_bridge() {
 }
 
 #[test]
-fn longer_than_an_entry_of_the_root() {
+fn a_run_longer_than_an_entry_of_the_root_is_found() {
     // 2^21 is the count that needs the top bit; one more takes the next entry in.
     let mut pages = fresh::<Bits48>(3 << 21);
     for count in [(1 << 21) - 1, 1 << 21, (1 << 21) + 1, (2 << 21) + 5, 3 << 21] {
@@ -105,7 +105,7 @@ fn longer_than_an_entry_of_the_root() {
 }
 
 #[test]
-fn first_and_last_page_of_the_address_space() {
+fn the_first_and_the_last_page_of_the_address_space_are_found() {
     let mut pages = new::<Bits48>(ALL);
     pages.grow(PageIndex(ALL - 1), PageCount(1)).unwrap();
     pages.grow(PageIndex(0), PageCount(1)).unwrap();
@@ -126,7 +126,7 @@ fn first_and_last_page_of_the_address_space() {
 }
 
 #[test]
-fn the_whole_of_32_bits() {
+fn a_32_bit_address_space_is_allocated_whole() {
     let mut pages = fresh::<Bits32>(1 << 19);
     assert_eq!(pages.allocate(PageCount(1 << 18)).map(|run| run.first), Ok(PageIndex(0)));
     assert_eq!(pages.allocate(PageCount(1 << 18)).map(|run| run.first), Ok(PageIndex(1 << 18)));
@@ -138,7 +138,7 @@ fn the_whole_of_32_bits() {
 }
 
 #[test]
-fn windows_end_anywhere() {
+fn the_end_may_be_anywhere() {
     for window in [1, 2, 511, 512, 513, 4095, 4097, 40_000] {
         let mut pages = fresh::<Bits48>(window);
         pages.is_valid().unwrap();
@@ -200,7 +200,7 @@ fn distant_regions_do_not_join() {
 }
 
 #[test]
-fn growing_twice_is_refused_whole() {
+fn growing_twice_changes_nothing() {
     let mut pages = new::<Bits48>(1 << 16);
     pages.grow(PageIndex(1000), PageCount(100)).unwrap();
     let state = seen(&pages);
@@ -217,7 +217,7 @@ fn growing_twice_is_refused_whole() {
 }
 
 #[test]
-fn freeing_wrongly_is_refused_whole() {
+fn a_wrong_free_changes_nothing() {
     let mut pages = fresh::<Bits48>(1 << 14);
     pages.allocate(PageCount(5000)).unwrap();
     pages.free(PageIndex(4000), PageCount(1)).unwrap();
@@ -259,7 +259,7 @@ fn exhaustion_leaves_everything_as_it_was() {
 }
 
 #[test]
-fn the_hint_skips_what_is_full() {
+fn the_hint_skips_full_pages() {
     let mut pages = fresh::<Bits48>(1 << 16);
     pages.allocate(PageCount(1 << 15)).unwrap();
     assert_eq!(pages.hint(), PageIndex(1 << 15));
@@ -276,7 +276,7 @@ fn the_hint_skips_what_is_full() {
 }
 
 #[test]
-fn the_tree_reaches_as_high_as_what_was_grown() {
+fn the_tree_reaches_as_high_as_the_grown_pages() {
     // From one chunk on, each further piece needs one more level, upwards and downwards; runs reach across all.
     let chunk = 512;
     for down in [false, true] {

@@ -50,7 +50,7 @@ fn a_cache_takes_the_block_of_the_first_run() {
 }
 
 #[test]
-fn the_last_block_of_a_chunk() {
+fn a_cache_takes_the_last_block_of_a_chunk() {
     let mut pages = only_free(1024, &[(448, 576)]);
     let (mut cache, mut other) = (PageCache::EMPTY, PageCache::EMPTY);
     assert_eq!(into(&mut pages, &mut cache, 1), 448);
@@ -92,7 +92,7 @@ fn the_most_that_is_cached_changes_the_block_and_one_more_does_not() {
 }
 
 #[test]
-fn first_and_last_page_of_the_address_space() {
+fn the_first_and_the_last_page_of_the_address_space_are_cached() {
     let mut pages = new::<Bits48>(ALL);
     pages.grow(PageIndex(ALL - 1), PageCount(1)).unwrap();
     pages.grow(PageIndex(0), PageCount(1)).unwrap();
@@ -119,7 +119,7 @@ fn first_and_last_page_of_the_address_space() {
 }
 
 #[test]
-fn a_block_with_holes() {
+fn a_cache_takes_a_block_with_holes() {
     let mut pages = only_free(1024, &[(3, 2), (10, 10), (63, 1)]);
     let state = seen(&pages);
     let mut cache = PageCache::EMPTY;
@@ -138,7 +138,7 @@ fn a_block_with_holes() {
 }
 
 #[test]
-fn some_pages_of_a_block_have_memory() {
+fn a_cache_knows_the_resident_pages_of_its_block() {
     let mut pages = fresh::<Bits48>(64);
     pages.claim(PageIndex(2), PageCount(3)).unwrap();
     pages.free(PageIndex(2), PageCount(3)).unwrap();
@@ -153,7 +153,7 @@ fn some_pages_of_a_block_have_memory() {
 }
 
 #[test]
-fn a_block_of_which_part_does_not_exist() {
+fn a_cache_takes_the_existing_part_of_a_block() {
     let mut pages = new::<Bits48>(1 << 16);
     pages.grow(PageIndex(70), PageCount(20)).unwrap();
     let mut cache = PageCache::EMPTY;
@@ -173,7 +173,7 @@ fn a_block_of_which_part_does_not_exist() {
 }
 
 #[test]
-fn blocks_on_either_side_of_every_levels_boundary() {
+fn a_cache_takes_blocks_on_either_side_of_every_level_boundary() {
     for (level, at) in ENTRY.into_iter().enumerate() {
         for far in [at, 5 * at] {
             let mut pages = new::<Bits48>(8 << 21);
@@ -197,7 +197,7 @@ fn blocks_on_either_side_of_every_levels_boundary() {
 }
 
 #[test]
-fn a_stream_of_requests_of_one_size_seldom_takes_the_lock() {
+fn a_stream_of_requests_of_one_size_rarely_takes_the_lock() {
     const REQUESTS: usize = 480;
     for count in 1..=MOST {
         let pages = shared(512 * 24);
@@ -252,7 +252,7 @@ fn flushing_nothing_does_nothing() {
 }
 
 #[test]
-fn exhaustion_hands_out_the_last_pages_and_then_changes_nothing() {
+fn the_last_pages_are_allocated_and_then_errors_change_nothing() {
     for count in [1, 2, 5, 16] {
         let pages = shared(130);
         let mut cache = PageCache::EMPTY;
@@ -316,7 +316,7 @@ fn a_run_that_the_cached_pages_complete_is_found() {
 }
 
 #[test]
-fn a_mutator_that_leaves_leaves_nothing_behind() {
+fn a_detached_mutator_leaves_no_page_behind() {
     let pages = shared(5000);
     let mut caches = [PageCache::EMPTY; 3];
     for (turn, count) in [1, 15, 7, 16, 3, 40, 9, 2, 64, 11].into_iter().cycle().take(150).enumerate() {

@@ -79,27 +79,27 @@ fn every_state<G: Geometry>(window: usize, walk_every: usize) {
 }
 
 #[test]
-fn every_state_of_sixteen_pages_under_every_request() {
+fn every_request_is_right_in_every_state_of_sixteen_pages() {
     every_state::<Pairs>(16, 61);
 }
 
 #[test]
-fn every_state_of_ten_tiny_pages_walked_after_every_step() {
+fn every_step_is_valid_in_every_state_of_ten_pages() {
     every_state::<Tiny>(10, 1);
 }
 
 #[test]
-fn every_state_of_wide_blocks() {
+fn every_state_of_wide_blocks_is_right() {
     every_state::<Wide>(14, 61);
 }
 
 #[test]
-fn every_state_of_a_tree_of_one_level() {
+fn every_state_of_a_tree_of_one_level_is_right() {
     every_state::<Flat>(11, 1);
 }
 
 #[test]
-fn every_range_freed_from_every_state() {
+fn every_range_is_freed_from_every_state() {
     // Whether each range is freed or refused, and that a refusal names the first page at fault.
     let mut pages = fresh::<Pairs>(9);
     let mut model = Model(vec![State::Free; 9]);
@@ -131,7 +131,7 @@ fn every_range_freed_from_every_state() {
 }
 
 #[test]
-fn every_set_of_grown_pages_in_every_state() {
+fn every_set_of_grown_pages_is_right_in_every_state() {
     // Each page absent, free or used; the window ends inside a chunk.
     const WINDOW: usize = 7;
     for grown in 0usize..1 << WINDOW {

@@ -11,7 +11,7 @@ type Cache = LongCache<Bits48>;
 const MOST: usize = Cache::MOST.0;
 
 #[test]
-fn a_cache_takes_what_follows_the_first_run_that_is_long_enough() {
+fn a_cache_takes_the_rest_of_the_chunk_after_the_first_long_run() {
     let mut pages = only_free(1024, &[(3, 4), (70, 20), (100, 30), (400, 60), (510, 2)]);
     let before = seen(&pages);
     let mut cache = Cache::default();
@@ -52,7 +52,7 @@ fn a_cache_takes_no_more_than_it_may() {
 }
 
 #[test]
-fn what_is_too_long_or_crosses_chunks_sets_nothing_aside() {
+fn requests_that_are_too_long_or_cross_chunks_fill_no_cache() {
     let mut pages = fresh::<Bits48>(1024);
     let mut cache = Cache::default();
     let mut take = |count| {
@@ -76,7 +76,7 @@ fn longest_run(cache: &Cache) -> usize {
 }
 
 #[test]
-fn no_page_is_handed_out_twice_and_all_come_back() {
+fn no_page_is_allocated_twice_and_all_are_returned() {
     let all = 6 * 512 + 77;
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(all)).unwrap();
     pages.grow(PageIndex(0), PageCount(all)).unwrap();

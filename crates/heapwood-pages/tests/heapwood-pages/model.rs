@@ -29,7 +29,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn tiny(window in 1usize..33, steps in steps(32, 4, 120)) {
+    fn random_steps_of_a_tiny_geometry_agree_with_the_model(window in 1usize..33, steps in steps(32, 4, 120)) {
         play::<Tiny>(window, steps);
     }
 }
@@ -39,12 +39,12 @@ proptest! {
 
     /// 5 000 pages: ten chunks, two entries of the level above them.
     #[test]
-    fn bits48(steps in steps(5_000, 512, 40)) {
+    fn random_steps_of_48_bits_agree_with_the_model(steps in steps(5_000, 512, 40)) {
         play::<Bits48>(5_000, steps);
     }
 
     #[test]
-    fn bits32(steps in steps(5_000, 512, 40)) {
+    fn random_steps_of_32_bits_agree_with_the_model(steps in steps(5_000, 512, 40)) {
         play::<Bits32>(5_000, steps);
     }
 }
@@ -54,7 +54,7 @@ proptest! {
 
     /// What the fuzz target `pages` does with its inputs.
     #[test]
-    fn any_bytes(data in prop::collection::vec(any::<u8>(), 0..300)) {
+    fn steps_from_any_bytes_agree_with_the_model(data in prop::collection::vec(any::<u8>(), 0..300)) {
         replay(&data);
     }
 }

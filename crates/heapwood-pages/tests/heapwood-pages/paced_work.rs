@@ -124,7 +124,7 @@ fn share(clock: &Stub, start: Duration) -> f64 {
 }
 
 #[test]
-fn what_is_free_above_what_is_kept_is_released_to_the_page() {
+fn free_pages_above_the_kept_ones_are_released_to_the_page() {
     for keep in [0, 5_000, 9_000, 12_000, 16_384, 20_000] {
         let (pages, freed) = holes();
         let clock = Stub::new(|asked| asked);
@@ -149,7 +149,7 @@ fn what_is_free_above_what_is_kept_is_released_to_the_page() {
 }
 
 #[test]
-fn nothing_that_a_program_has_is_released() {
+fn no_page_of_a_program_is_released() {
     let (pages, _) = holes();
     let clock = Stub::new(|asked| asked);
     let mut cache = PageCache::EMPTY;
@@ -225,7 +225,7 @@ fn a_clock_that_jumps_changes_little() {
 }
 
 #[test]
-fn a_rest_ends_when_it_is_stopped() {
+fn a_pause_ends_when_it_is_stopped() {
     let clock = Stub::new(|asked| asked.min(10 * US));
     let mut background = PacedWork::new(100);
     background.work_slice(&clock, || {

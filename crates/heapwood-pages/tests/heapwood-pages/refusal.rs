@@ -69,17 +69,17 @@ fn every_refusal<G: Geometry>(window: usize, regions: &[(usize, usize)]) {
 }
 
 #[test]
-fn each_request_of_the_48_bit_geometry() {
+fn a_refused_request_of_the_48_bit_geometry_changes_nothing() {
     every_refusal::<Bits48>(1 << 30, &[(0, 5000), ((1 << 29) + 77, 3000), ((1 << 30) - 5, 5)]);
 }
 
 #[test]
-fn each_request_of_the_tiny_geometry() {
+fn a_refused_request_of_the_tiny_geometry_changes_nothing() {
     every_refusal::<Tiny>(32, &[(0, 7), (20, 12)]);
 }
 
 #[test]
-fn allocating_and_freeing_ask_for_nothing() {
+fn allocating_and_freeing_ask_the_kernel_for_nothing() {
     let kernel = faulty();
     let mut pages = PageAllocator::<Bits48>::new(kernel, PageCount(1 << 20)).unwrap();
     pages.grow(PageIndex(100), PageCount(100_000)).unwrap();
@@ -93,7 +93,7 @@ fn allocating_and_freeing_ask_for_nothing() {
 }
 
 #[test]
-fn the_error_says_what_was_refused() {
+fn the_error_names_the_refused_request() {
     let kernel = faulty();
     let mut pages = PageAllocator::<Bits48>::new(kernel, PageCount(1 << 20)).unwrap();
     kernel.refuse(0);
@@ -154,13 +154,13 @@ fn every_refusal_shared<G: Geometry>(window: usize, regions: &[(usize, usize)]) 
 }
 
 #[test]
-fn each_request_of_shared_pages() {
+fn a_refused_request_of_shared_pages_changes_nothing() {
     every_refusal_shared::<Bits48>(1 << 30, &[(0, 5000), ((1 << 29) + 77, 3000), ((1 << 30) - 5, 5)]);
     every_refusal_shared::<Tiny>(32, &[(0, 7), (20, 12)]);
 }
 
 #[test]
-fn what_cannot_be_added_asks_the_kernel_for_nothing() {
+fn pages_that_cannot_be_added_ask_the_kernel_for_nothing() {
     let kernel = faulty();
     let pages = SharedPages::<Bits48>::new(kernel, PageCount(1 << 20)).unwrap();
     pages.grow(PageIndex(100), PageCount(10)).unwrap();
@@ -178,7 +178,7 @@ fn what_cannot_be_added_asks_the_kernel_for_nothing() {
 }
 
 #[test]
-fn only_new_and_grow_ask_for_anything() {
+fn only_new_and_grow_ask_the_kernel() {
     let kernel = faulty();
     let pages = SharedPages::<Bits48>::new(kernel, PageCount(1 << 20)).unwrap();
     pages.grow(PageIndex(0), PageCount(3000)).unwrap();

@@ -76,7 +76,7 @@ fn all(pages: &SharedPages<Bits48>, effort: Effort, policy: ReleasePolicy) -> Ve
 }
 
 #[test]
-fn the_highest_address_goes_first() {
+fn the_highest_address_is_released_first() {
     let ranges = [(1000, 2), (63, 3), (700, 5), (1534, 2), (1536, 1), (10, 1)];
     let highest_first = [(1536, 1), (1534, 2), (1000, 2), (700, 5), (63, 3), (10, 1)];
     for policy in [RUNS, HUGE] {
@@ -89,7 +89,7 @@ fn the_highest_address_goes_first() {
 }
 
 #[test]
-fn without_huge_pages_the_highest_run_goes_piece_by_piece() {
+fn without_huge_pages_the_highest_run_is_released_in_parts() {
     // A run over two chunks is two; each piece is the end of what is left.
     let pages = free(1024, &[(300, 500)]);
     let pieces = [(700, 100), (600, 100), (512, 88), (412, 100), (312, 100), (300, 12)];
@@ -105,7 +105,7 @@ fn without_huge_pages_the_highest_run_goes_piece_by_piece() {
 }
 
 #[test]
-fn a_free_huge_page_goes_first_and_whole() {
+fn a_free_huge_page_is_released_first_and_whole() {
     let ranges = [(0, 256), (300, 10), (500, 12)];
     let pages = free(512, &ranges);
     assert_eq!(
@@ -160,7 +160,7 @@ fn a_huge_page_with_one_page_in_use_is_split_after_whole_ones() {
 }
 
 #[test]
-fn a_huge_page_of_which_part_does_not_exist_is_not_whole() {
+fn a_partly_existing_huge_page_is_not_whole() {
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(512)).unwrap();
     pages.grow(PageIndex(1), PageCount(511)).unwrap();
     let run = pages.allocate(&mut PageCache::default(), PageCount(511)).unwrap();
@@ -186,7 +186,7 @@ fn dense_begins_at_31_of_32() {
 }
 
 #[test]
-fn a_chunk_that_is_dense_now_is_left_alone_by_the_gentle() {
+fn the_gentle_release_skips_a_dense_chunk() {
     let pages = free(512, &[(100, 16)]);
     for _ in 0..4 {
         assert_eq!(release(&pages, Effort::Gentle, RUNS, true), None);
@@ -196,7 +196,7 @@ fn a_chunk_that_is_dense_now_is_left_alone_by_the_gentle() {
 }
 
 #[test]
-fn a_chunk_that_was_dense_rests_for_two_cycles() {
+fn a_chunk_that_was_dense_waits_for_two_cycles() {
     // Cycles that passed before do not matter.
     for passed in [0, 1, 2, 5] {
         let pages = used(512);
@@ -217,7 +217,7 @@ fn a_chunk_that_was_dense_rests_for_two_cycles() {
 }
 
 #[test]
-fn more_frees_neither_shorten_nor_lengthen_the_rest() {
+fn more_frees_do_not_change_the_wait() {
     let pages = free(512, &[(100, 200)]);
     give(&pages, &[(300, 10)]);
     assert_eq!(release(&pages, Effort::Gentle, RUNS, true), None);
@@ -233,7 +233,7 @@ fn more_frees_neither_shorten_nor_lengthen_the_rest() {
 }
 
 #[test]
-fn a_chunk_that_is_dense_again_rests_again() {
+fn a_chunk_that_is_dense_again_waits_again() {
     let pages = free(512, &[(100, 200)]);
     (0..2).for_each(|_| pages.new_cycle());
     // All in use once more, and freed in this cycle.
@@ -247,7 +247,7 @@ fn a_chunk_that_is_dense_again_rests_again() {
 }
 
 #[test]
-fn a_chunk_that_rests_does_not_hide_those_below() {
+fn a_waiting_chunk_does_not_hide_those_below() {
     let pages = used(1536);
     give(&pages, &[(0, 200), (512, 200)]);
     (0..2).for_each(|_| pages.new_cycle());
@@ -266,7 +266,7 @@ fn a_chunk_that_rests_does_not_hide_those_below() {
 }
 
 #[test]
-fn what_the_kernel_refuses_stays_releasable() {
+fn pages_that_the_kernel_refuses_stay_releasable() {
     for (effort, policy) in [(Effort::Full, RUNS), (Effort::Full, HUGE), (Effort::Gentle, RUNS)] {
         let pages = free(512, &[(0, 511)]);
         (0..3).for_each(|_| pages.new_cycle());
@@ -284,7 +284,7 @@ fn what_the_kernel_refuses_stays_releasable() {
 }
 
 #[test]
-fn what_is_in_use_or_cached_is_never_offered() {
+fn pages_in_use_or_in_a_cache_are_never_offered() {
     let pages = free(512, &[(0, 512)]);
     let mut cache = PageCache::EMPTY;
     // One page in use, 63 in the cache; and a run that went past the cache.
@@ -306,7 +306,7 @@ fn what_is_in_use_or_cached_is_never_offered() {
 }
 
 #[test]
-fn what_a_cache_gives_back_as_its_block_changes_is_offered() {
+fn pages_that_a_cache_returns_for_another_block_are_offered() {
     let pages = free(512, &[(0, 512)]);
     let mut cache = PageCache::EMPTY;
     pages.allocate(&mut cache, PageCount(1)).unwrap();
@@ -318,7 +318,7 @@ fn what_a_cache_gives_back_as_its_block_changes_is_offered() {
 }
 
 #[test]
-fn freed_pages_and_fresh_ones_of_a_cache_are_told_apart() {
+fn freed_and_fresh_pages_of_a_cache_are_distinguished() {
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(512)).unwrap();
     pages.grow(PageIndex(0), PageCount(512)).unwrap();
     let mut cache = PageCache::EMPTY;
@@ -365,7 +365,7 @@ fn a_page_that_was_released_and_used_again_is_offered_again() {
 }
 
 #[test]
-fn what_is_being_released_is_not_handed_out() {
+fn pages_under_release_are_not_allocated() {
     let mut pages: PageAllocator<Bits48> = fresh(512);
     pages.claim(PageIndex(0), PageCount(512)).unwrap();
     pages.free(PageIndex(0), PageCount(512)).unwrap();

@@ -270,7 +270,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn tiny(window in 1usize..33, steps in steps(32, 150)) {
+    fn random_steps_of_a_tiny_geometry_agree_with_the_model(window in 1usize..33, steps in steps(32, 150)) {
         run::<Tiny>(window, steps);
     }
 }
@@ -280,7 +280,7 @@ proptest! {
 
     /// 1500 pages: three chunks, five whole huge pages.
     #[test]
-    fn bits48(steps in steps(1_500, 60)) {
+    fn random_steps_of_48_bits_agree_with_the_model(steps in steps(1_500, 60)) {
         let mut all = vec![Step::Grow(0, 1_400)];
         all.extend(steps);
         run::<Bits48>(1_500, all);
@@ -385,7 +385,7 @@ fn caches_are_filled_together() {
 }
 
 #[test]
-fn two_mutators_and_a_scavenger() {
+fn two_mutators_and_a_scavenger_lose_no_page() {
     let steps =
         std::env::var("HEAPWOOD_PAGE_STEPS").map_or(400_000, |n| n.parse().expect("a number of steps"));
     const WINDOW: usize = 12_000;

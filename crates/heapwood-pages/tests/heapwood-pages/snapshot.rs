@@ -61,7 +61,7 @@ proptest! {
 }
 
 #[test]
-fn distant_chunks_cost_what_they_hold() {
+fn a_snapshot_of_distant_chunks_has_only_their_pages() {
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(1 << 31)).unwrap();
     pages.grow(PageIndex(100), PageCount(1000)).unwrap();
     pages.grow(PageIndex((1 << 31) - 700), PageCount(700)).unwrap();
@@ -76,7 +76,7 @@ fn empty(chunk: usize) -> ChunkSnapshot {
 }
 
 #[test]
-fn a_snapshot_that_contradicts_itself_is_refused() {
+fn a_contradictory_snapshot_is_an_error() {
     let make = |window: usize, chunks: Vec<ChunkSnapshot>| {
         PageAllocator::<Bits48>::from_snapshot(&SYSTEM, &Snapshot { window: PageCount(window), chunks })
     };
@@ -98,7 +98,7 @@ fn a_snapshot_that_contradicts_itself_is_refused() {
 }
 
 #[test]
-fn pages_of_a_snapshot_are_freed() {
+fn pages_of_a_snapshot_can_be_freed() {
     let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(1 << 20)).unwrap();
     pages.grow(PageIndex(512), PageCount(1024)).unwrap();
     pages.grow(PageIndex(512_000), PageCount(512)).unwrap();

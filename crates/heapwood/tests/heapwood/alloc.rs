@@ -25,7 +25,7 @@ fn three<T: Trace + Copy + PartialEq>(m: &Mutator, value: T) {
 }
 
 #[test]
-fn values_of_many_sizes() {
+fn values_of_many_sizes_come_back_as_written() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     three(&m, 7u8);
@@ -43,7 +43,7 @@ fn values_of_many_sizes() {
 }
 
 #[test]
-fn values_far_above_a_page_survive_what_comes_after() {
+fn values_far_above_a_page_survive_later_allocations() {
     const BIG: usize = 200_000;
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
@@ -84,7 +84,7 @@ struct Wide {
 }
 
 #[test]
-fn values_aligned_to_sixteen() {
+fn values_are_aligned_to_sixteen() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     let number = m.alloc(99u64);
@@ -144,7 +144,7 @@ fn pointers_are_found_in_structs_enums_arrays_and_large_values() {
 }
 
 #[test]
-fn pointers_compare_hash_and_show() {
+fn pointers_compare_by_address_and_show_their_object() {
     use std::collections::hash_map::DefaultHasher;
     use std::hash::{Hash, Hasher};
     let heap = heap(SMALL);

@@ -33,14 +33,14 @@ fn sum(mut list: Option<ArenaRef<'_, Pair<'_>>>) -> u64 {
     sum
 }
 
-fn garbage(m: &Mutator) {
-    for k in 0..20_000u64 {
+fn garbage(m: &Mutator, n: u64) {
+    for k in 0..n {
         m.alloc([k; 4]);
     }
 }
 
 #[test]
-fn a_tree_in_an_arena() {
+fn a_tree_in_an_arena_survives_a_collection() {
     let heap = heap(Config::default());
     let m = heap.attach().unwrap();
     for depth in [0, 3, 10, 16, 18] {
@@ -52,7 +52,7 @@ fn a_tree_in_an_arena() {
 }
 
 #[test]
-fn an_arena_keeps_what_it_refers_to() {
+fn an_arena_keeps_its_targets_alive() {
     for config in [Config::default(), Config::default().verify(true)] {
         let heap = heap(config);
         let m = heap.attach().unwrap();
@@ -62,15 +62,15 @@ fn an_arena_keeps_what_it_refers_to() {
             list = Some(arena.alloc(Pair { number: m.alloc(k), next: list }));
             if k % 10_000 == 77 {
                 m.collect_young();
-                garbage(&m);
+                garbage(&m, 20_000);
             }
             if k % 17_000 == 50 {
                 m.collect();
-                garbage(&m);
+                garbage(&m, 20_000);
             }
         }
         m.collect();
-        garbage(&m);
+        garbage(&m, 20_000);
         assert_eq!(sum(list), 50_000 * 49_999 / 2);
     }
 }
@@ -81,7 +81,7 @@ fn assert_most_freed(m: &Mutator) {
     let before = m.heap().stats().arena_bytes;
     assert!(before > 0);
     for _ in 0..3 {
-        garbage_for(m, 1000);
+        garbage(m, 1000);
         m.collect();
     }
     let stats = m.heap().stats();
@@ -115,7 +115,7 @@ fn heap_objects_keep_an_arena_that_was_dropped() {
     }
     for _ in 0..3 {
         m.collect();
-        garbage(&m);
+        garbage(&m, 20_000);
         m.collect_young();
         assert!(kept.iter().all(|one| value(&m, one) == 500));
     }
@@ -126,7 +126,7 @@ fn heap_objects_keep_an_arena_that_was_dropped() {
 }
 
 #[test]
-fn slices_texts_and_lists() {
+fn slices_texts_and_lists_come_back_as_written() {
     for config in [Config::default(), crate::common::VERIFY, crate::common::STRESS] {
         let heap = heap(config);
         let m = heap.attach().unwrap();
@@ -146,7 +146,7 @@ fn slices_texts_and_lists() {
         }
         let wide = arena.alloc([0u128; 3]);
         m.collect();
-        garbage_for(&m, 2_000);
+        garbage(&m, 2_000);
         m.collect();
         let list = list.finish();
         assert_eq!((&*text, &*bytes, numbers[299]), ("nothing is freed one by one", &[1, 7, 3][..], 299));
@@ -159,15 +159,9 @@ fn slices_texts_and_lists() {
     }
 }
 
-fn garbage_for(m: &Mutator, n: u64) {
-    for k in 0..n {
-        m.alloc([k; 4]);
-    }
-}
-
 /// An enum with a pointer is conservative, an array of a MiB is long: both live in the heap, as long as the arena.
 #[test]
-fn what_an_arena_does_not_hold_lives_in_the_heap() {
+fn values_that_an_arena_cannot_hold_live_in_the_heap() {
     #[derive(Trace)]
     enum Either {
         Number(u64),
@@ -186,7 +180,7 @@ fn what_an_arena_does_not_hold_lives_in_the_heap() {
             (either, long, boxes, number)
         };
         m.collect();
-        garbage_for(&m, 10_000);
+        garbage(&m, 10_000);
         m.collect();
         assert!(matches!(*either, Either::Boxed(boxed) if *boxed == round));
         assert!(matches!(*number, Either::Number(5)));
@@ -203,7 +197,7 @@ fn what_an_arena_does_not_hold_lives_in_the_heap() {
 }
 
 #[test]
-fn a_reset_uses_the_memory_again() {
+fn a_reset_reuses_the_memory() {
     let heap = heap(Config::default());
     let m = heap.attach().unwrap();
     let mut arena = Arena::new(&m);
@@ -239,7 +233,7 @@ fn arenas_of_requests_are_collected() {
 
 /// Cells in an arena's values change through the barrier, for young and old objects.
 #[test]
-fn cells_in_arenas() {
+fn cells_in_arenas_change_through_the_barrier() {
     #[derive(Trace)]
     struct Cell<'a> {
         number: GcCell<Option<Gc<u64>>>,
@@ -264,7 +258,7 @@ fn cells_in_arenas() {
             } else {
                 m.collect_young()
             }
-            garbage_for(&m, 5_000);
+            garbage(&m, 5_000);
         }
         let found = cells.iter().enumerate().all(|(i, cell)| *cell.number.get().unwrap() == i as u64);
         assert!(found && cells[7].next.unwrap().ptr_eq(cells[6]));
@@ -272,7 +266,7 @@ fn cells_in_arenas() {
 }
 
 #[test]
-fn an_arena_that_is_freed_by_hand_gives_its_addresses_back_late() {
+fn an_explicitly_freed_arena_keeps_its_addresses_in_quarantine() {
     let heap = heap(Config::default());
     let m = heap.attach().unwrap();
     let arena = Arena::new(&m);
@@ -286,7 +280,7 @@ fn an_arena_that_is_freed_by_hand_gives_its_addresses_back_late() {
 }
 
 #[test]
-fn open_arenas_are_the_collectors_when_the_thread_leaves() {
+fn the_collector_frees_open_arenas_of_ended_threads() {
     let heap = heap(Config::default());
     std::thread::scope(|scope| {
         for _ in 0..8 {
@@ -304,7 +298,7 @@ fn open_arenas_are_the_collectors_when_the_thread_leaves() {
 }
 
 #[test]
-fn many_small_arenas_stay_flat() {
+fn many_small_arenas_take_constant_memory() {
     let heap = heap(Config::default());
     let m = heap.attach().unwrap();
     let many = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
@@ -312,7 +306,7 @@ fn many_small_arenas_stay_flat() {
         let arena = Arena::new(&m);
         assert_eq!(*arena.alloc([k; 16]), [k; 16]);
         if k % 1000 == 0 {
-            garbage_for(&m, 10);
+            garbage(&m, 10);
         }
     }
     let stats = heap.stats();
@@ -340,7 +334,7 @@ fn free_an_arena(m: &Mutator, kept: &Root<GcCell<Option<Gc<Gc<u64>>>>>) {
 
 /// Marks at stale pointers do not outlive the chunks that they point into: objects at the same addresses are found.
 #[test]
-fn pointers_into_arenas_that_are_gone_leave_nothing_behind() {
+fn stale_pointers_into_freed_arenas_leave_no_marks() {
     let heap = heap(Config::default().generational(heapwood::Generational::Always).min_heap(1 << 20));
     let m = heap.attach().unwrap();
     for round in 0..20 {
@@ -380,7 +374,7 @@ fn refer(m: &Mutator, kept: &Root<GcCell<Option<Gc<Gc<u64>>>>>) {
 
 /// Verify mode accepts stale pointers where they are allowed.
 #[test]
-fn what_is_dead_may_refer_to_an_arena_that_is_gone() {
+fn dead_objects_may_refer_to_a_freed_arena() {
     let heap = heap(Config::default().verify(true).generational(heapwood::Generational::Always));
     let m = heap.attach().unwrap();
     let kept = m.root(m.alloc(GcCell::new(None::<Gc<Gc<u64>>>)));
@@ -389,7 +383,7 @@ fn what_is_dead_may_refer_to_an_arena_that_is_gone() {
         m.collect_young();
         refer(&m, &kept);
         m.collect();
-        garbage(&m);
+        garbage(&m, 20_000);
     }
 }
 

@@ -17,7 +17,7 @@ fn holds(buffer: Gc<Buffer>, bytes: usize, what: u8) -> bool {
 }
 
 #[test]
-fn buffers_of_every_size_keep_what_is_written() {
+fn buffers_of_every_size_keep_their_contents() {
     for config in [SMALL, VERIFY] {
         let heap = heap(config);
         let m = heap.attach().unwrap();
@@ -58,7 +58,7 @@ fn addresses_in_a_buffer_keep_nothing_alive() {
 }
 
 #[test]
-fn buffers_that_cannot_be_had_are_refused() {
+fn impossible_buffers_are_errors() {
     let heap = heap(SMALL.limit(8 << 20));
     let m = heap.attach().unwrap();
     assert!(matches!(m.try_alloc_buffer(9 << 20).err(), Some(AllocError::Limit { .. })));

@@ -11,7 +11,7 @@ struct Pair {
 }
 
 #[test]
-fn get_set_and_replace() {
+fn get_set_and_replace_see_the_last_store() {
     for config in [SMALL, VERIFY, STRESS] {
         let heap = heap(config);
         let m = heap.attach().unwrap();
@@ -47,7 +47,7 @@ fn a_cell_that_is_not_yet_in_the_heap_can_be_set() {
 }
 
 #[test]
-fn what_only_a_cell_leads_to_stays_alive() {
+fn a_cell_alone_keeps_an_object_alive() {
     for config in [SMALL, VERIFY] {
         let heap = heap(config);
         let m = heap.attach().unwrap();
@@ -127,7 +127,7 @@ fn cheat(m: &Mutator, root: &Root<Node>) {
 }
 
 #[test]
-fn verify_mode_tells_cells_from_stores_behind_its_back() {
+fn verify_mode_finds_stores_around_the_barrier() {
     let heap = heap(VERIFY);
     let m = heap.attach().unwrap();
     let mut root = m.root(list(&m, 2000).unwrap());

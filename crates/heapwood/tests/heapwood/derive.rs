@@ -36,7 +36,7 @@ struct Node {
 }
 
 #[test]
-fn named_fields() {
+fn named_fields_are_found_at_their_offsets() {
     assert_eq!(pointers::<Node>(), words([offset_of!(Node, left), offset_of!(Node, right)]));
 }
 
@@ -59,7 +59,7 @@ struct Unit;
 struct Empty {}
 
 #[test]
-fn tuple_and_unit_structs() {
+fn tuple_and_unit_structs_have_maps() {
     assert_eq!(pointers::<Pair>(), words([offset_of!(Pair, 1), offset_of!(Pair, 3)]));
     assert_eq!(Unit::MAP, TypeMap::NO_POINTERS);
     assert_eq!(Empty::MAP, TypeMap::NO_POINTERS);
@@ -93,7 +93,7 @@ struct Reordered {
 }
 
 #[test]
-fn fields_are_found_where_the_compiler_put_them() {
+fn fields_are_found_at_the_compilers_offsets() {
     // The three small fields share a word.
     assert_eq!(size_of::<Reordered>(), 7 * 8);
     let expected = words([offset_of!(Reordered, b), offset_of!(Reordered, d), offset_of!(Reordered, g)]);
@@ -117,13 +117,13 @@ struct Inner {
 }
 
 #[test]
-fn nested_structs_arrays_and_tuples() {
+fn nested_structs_arrays_and_tuples_are_precise() {
     let tuple = offset_of!(Nested, tuple) / 8 + offset_of!((u64, Gc<Node>), 1) / 8;
     assert_eq!(pointers::<Nested>(), [2, 5, 7, 9, 11, 13, tuple]);
 }
 
 #[test]
-fn arrays() {
+fn arrays_repeat_the_pointers_of_their_element() {
     assert_eq!(pointers::<[Link<Node>; 256]>(), (0..256).collect::<Vec<_>>());
     assert_eq!(pointers::<[(Link<Node>, Gc<Node>); 3]>(), (0..6).collect::<Vec<_>>());
     assert!(pointers::<[u8; 1 << 20]>().is_empty());
@@ -142,12 +142,12 @@ struct Page {
 }
 
 #[test]
-fn bulk_data_behind_the_pointers_is_no_obstacle() {
+fn a_mask_ends_at_the_last_pointer() {
     assert_eq!(pointers::<Page>(), [0]);
 }
 
 #[test]
-fn tuples_up_to_eight() {
+fn tuples_up_to_eight_are_precise() {
     type Eight = (u8, Gc<Node>, u16, Gc<Node>, u32, Gc<Node>, u64, Gc<Node>);
     let expected =
         words([offset_of!(Eight, 1), offset_of!(Eight, 3), offset_of!(Eight, 5), offset_of!(Eight, 7)]);
@@ -207,7 +207,7 @@ fn takes_any<T: Trace>() -> bool {
 }
 
 #[test]
-fn generic_and_recursive_types() {
+fn generic_and_recursive_types_have_maps() {
     assert_eq!(pointers::<List<u64>>(), [1]);
     assert_eq!(pointers::<List<Gc<Node>>>(), [0, 1]);
     assert_eq!(pointers::<List<List<u64>>>(), [1, 2]);
@@ -232,7 +232,7 @@ struct Borrowing<'a, T: 'a> {
 }
 
 #[test]
-fn lifetimes_pass_through() {
+fn types_with_lifetimes_have_maps() {
     assert_eq!(pointers::<Borrowing<'static, String>>(), [0]);
 }
 
@@ -273,7 +273,7 @@ enum Either<A, B> {
 enum Never {}
 
 #[test]
-fn enums() {
+fn enums_are_precise_only_if_one_word() {
     assert_eq!(Colour::MAP, TypeMap::NO_POINTERS);
     assert_eq!(Number::MAP, TypeMap::NO_POINTERS);
     assert_eq!(Never::MAP, TypeMap::NO_POINTERS);
@@ -337,7 +337,7 @@ struct Aligned {
 }
 
 #[test]
-fn packed_and_aligned() {
+fn packed_and_aligned_types_have_maps() {
     assert_eq!(PackedPlain::MAP, TypeMap::NO_POINTERS);
     assert_eq!(pointers::<[Aligned; 3]>(), [0, 8, 16]);
 }
@@ -355,7 +355,7 @@ macro_rules! make {
 make!(ByMacro, Link<T>);
 
 #[test]
-fn types_written_by_macros() {
+fn types_from_macros_have_maps() {
     assert_eq!(pointers::<ByMacro<u64>>().len(), 1);
 }
 
@@ -379,7 +379,7 @@ fn the_output_depends_on_no_names_in_scope() {
 }
 
 #[test]
-fn a_gc_reads_as_what_it_points_to() {
+fn a_gc_reads_as_its_object() {
     let (one, other) = (Box::new(7u64), Box::new(7u64));
     // SAFETY: no collector runs here: the boxes stand for objects, and outlive the pointers.
     let [a, b] = [&one, &other].map(|object| unsafe { Gc::from_raw(core::ptr::NonNull::from(&**object)) });

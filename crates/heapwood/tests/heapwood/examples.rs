@@ -23,7 +23,7 @@ fn prints(example: &str, expected: &str) {
 
 /// No example uses the variable.
 #[test]
-fn a_program_that_does_not_ask_tells_what_the_variable_says() {
+fn the_variable_traces_any_program() {
     let (_, told) = run("list", "trace=1+phases,percent=50,trce=1");
     // Messages of the build come first.
     let lines: Vec<&str> = told.lines().skip_while(|line| !line.starts_with("heapwood: ")).collect();
@@ -39,7 +39,7 @@ fn a_program_that_does_not_ask_tells_what_the_variable_says() {
 }
 
 #[test]
-fn list() {
+fn the_list_example_prints_its_text() {
     prints(
         "list",
         "first Some(999999), sum 499999500000\n\
@@ -50,7 +50,7 @@ fn list() {
 }
 
 #[test]
-fn cache() {
+fn the_cache_example_prints_its_text() {
     prints(
         "cache",
         "4000 entries\n\
@@ -60,7 +60,7 @@ fn cache() {
 }
 
 #[test]
-fn threads() {
+fn the_threads_example_prints_its_text() {
     prints(
         "threads",
         "thread 0: 25000 keys, the last Some(299988)\n\
@@ -72,7 +72,7 @@ fn threads() {
 }
 
 #[test]
-fn interpreter() {
+fn the_interpreter_example_prints_its_text() {
     prints(
         "interpreter",
         "17711\n\

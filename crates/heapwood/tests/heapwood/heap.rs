@@ -12,7 +12,7 @@ fn refusal(config: Config) -> String {
 }
 
 #[test]
-fn wrong_settings_are_refused_with_what_is_right() {
+fn wrong_settings_are_errors_with_the_range() {
     for percent in [0, Config::MAX_PERCENT + 1, u32::MAX] {
         assert_eq!(
             refusal(SMALL.percent(percent)),
@@ -85,7 +85,7 @@ fn collections(percent: u32, later: Option<u32>) -> u64 {
 }
 
 #[test]
-fn the_percentage_decides_how_often_it_collects() {
+fn a_lower_percentage_collects_more_often() {
     // Between the two the cost of collecting decides: the percentage is the maximum of growth.
     let (rare, often) = (collections(400, None), collections(5, None));
     assert!(rare >= 1 && 2 * rare < often, "{rare}, {often}");
@@ -94,7 +94,7 @@ fn the_percentage_decides_how_often_it_collects() {
 }
 
 #[test]
-fn several_heaps_in_one_process() {
+fn heaps_in_one_process_are_independent() {
     let heaps = [SMALL, VERIFY, SMALL.percent(20)].map(heap);
     let attached = [0, 1, 2].map(|i| heaps[i].attach().unwrap());
     let kept = [0, 1, 2].map(|i| list(&attached[i], 1000 + i as u64));
@@ -153,7 +153,7 @@ fn build_and_drop(m: &Mutator) -> u64 {
 }
 
 #[test]
-fn dead_data_does_not_survive() {
+fn dead_objects_are_freed() {
     for config in [SMALL, VERIFY] {
         let heap = heap(config);
         let m = heap.attach().unwrap();
@@ -168,7 +168,7 @@ fn dead_data_does_not_survive() {
 
 /// On a new stack: the stack of an ended test thread may hold stale addresses in this heap's range.
 #[test]
-fn what_a_thread_leaves_behind_dies_with_it() {
+fn an_ended_threads_objects_die() {
     let test = thread::Builder::new().stack_size(64 << 20).spawn(|| {
         let heap = heap(SMALL);
         let theirs = heap.clone();
@@ -269,21 +269,21 @@ fn everything(config: Config, depth: u64, rounds: u64) {
 }
 
 #[test]
-fn everything_in_plain_mode() {
+fn everything_works_in_plain_mode() {
     everything(SMALL, 5, 20);
 }
 
 #[test]
-fn everything_in_verify_mode() {
+fn everything_works_in_verify_mode() {
     everything(VERIFY, 5, 10);
 }
 
 #[test]
-fn everything_in_stress_mode() {
+fn everything_works_in_stress_mode() {
     everything(STRESS, 3, 3);
 }
 
 #[test]
-fn everything_in_verify_and_stress_mode_with_a_tiny_mark_stack() {
+fn everything_works_in_verify_and_stress_mode_with_a_tiny_mark_stack() {
     everything(VERIFY.stress(true).mark_stack(16), 3, 2);
 }

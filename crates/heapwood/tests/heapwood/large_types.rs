@@ -1,7 +1,8 @@
 //! Types with pointers beyond a mask: the derive makes a program for them, and their targets live, in objects, in
 //! slices and behind other types, small and large.
 
-use heapwood::{Config, Gc, GcCell, Heap, Mutator, Slice, Trace};
+use crate::common::heap;
+use heapwood::{Config, Gc, GcCell, Mutator, Slice, Trace};
 
 type Slot = GcCell<Option<Gc<u64>>>;
 
@@ -62,8 +63,7 @@ fn check<'a>(slots: impl Iterator<Item = &'a Slot>, seed: u64) -> usize {
 }
 
 fn rounds(config: Config, objects: u64) {
-    // SAFETY: this test keeps its pointers on its stack and in objects.
-    let heap = unsafe { Heap::new(config) }.unwrap();
+    let heap = heap(config);
     let m = heap.attach().unwrap();
     let tables: Gc<Slice<GcCell<Option<Gc<Table>>>>> = m.alloc_slice(objects as usize, |_| GcCell::new(None));
     for (k, entry) in tables.iter().enumerate() {
@@ -97,14 +97,14 @@ fn rounds(config: Config, objects: u64) {
 }
 
 #[test]
-fn what_large_types_point_to_lives() {
+fn targets_of_large_types_live() {
     rounds(Config::default(), 200);
     rounds(Config::default().verify(true), 4);
     rounds(Config::default().limit(64 << 20).percent(20), 100);
 }
 
 #[test]
-fn the_description_is_small() {
+fn the_program_of_a_large_type_is_small() {
     assert!(Table::MAP.is_far() && Large::MAP.is_far() && !Row::MAP.is_far());
     let bytes = |map: heapwood::TypeMap, size| map.program(size).unwrap().bytes().len();
     assert!(bytes(Table::MAP, size_of::<Table>()) <= 24);

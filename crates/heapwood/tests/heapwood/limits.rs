@@ -46,22 +46,22 @@ fn refuses_and_recovers<const N: usize>() {
 }
 
 #[test]
-fn small_values() {
+fn small_values_fill_the_limit_and_recover() {
     refuses_and_recovers::<4>();
 }
 
 #[test]
-fn medium_values() {
+fn medium_values_fill_the_limit_and_recover() {
     refuses_and_recovers::<300>();
 }
 
 #[test]
-fn values_with_pages_of_their_own() {
+fn large_values_fill_the_limit_and_recover() {
     refuses_and_recovers::<10_000>();
 }
 
 #[test]
-fn garbage_does_not_count() {
+fn garbage_does_not_count_against_the_limit() {
     let heap = heap(LIMITED);
     let m = heap.attach().unwrap();
     for i in 0..2_000_000u64 {
@@ -76,7 +76,7 @@ fn garbage_does_not_count() {
 }
 
 #[test]
-fn one_value_above_the_limit_is_refused_at_once() {
+fn one_value_above_the_limit_is_an_error_at_once() {
     let heap = heap(LIMITED);
     let m = heap.attach().unwrap();
     let kept = m.alloc(1u64);
@@ -89,7 +89,7 @@ fn one_value_above_the_limit_is_refused_at_once() {
 static HEARD: Mutex<Vec<AllocError>> = Mutex::new(Vec::new());
 
 #[test]
-fn the_hook_hears_of_it_before_the_panic() {
+fn the_hook_is_called_before_the_panic() {
     let heap = heap(LIMITED);
     heap.on_alloc_error(|error| HEARD.lock().unwrap().push(*error));
     heap.on_alloc_error(|_| panic!("only the first hook counts"));

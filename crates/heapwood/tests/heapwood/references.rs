@@ -72,7 +72,7 @@ fn sorted_by_a_closure_that_allocates(m: &Mutator) -> u64 {
 }
 
 #[test]
-fn guards_keep_what_references_lead_to() {
+fn guards_keep_the_targets_of_references() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     assert_eq!(guarded(&m), 0);

@@ -74,7 +74,7 @@ fn a_mutator_of_another_heap_is_refused() {
 }
 
 #[test]
-fn roots_cross_threads() {
+fn roots_of_shared_objects_cross_threads() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     let root = m.root(list(&m, 1000).unwrap());
@@ -113,7 +113,7 @@ fn roots_cross_threads() {
 }
 
 #[test]
-fn many_roots_come_and_go() {
+fn many_roots_are_made_and_dropped() {
     let heap = heap(VERIFY);
     let m = heap.attach().unwrap();
     let mut roots: Vec<Root<u64>> = Vec::new();

@@ -8,7 +8,7 @@ const LENGTHS: [usize; 18] =
     [0, 1, 2, 3, 7, 8, 9, 31, 64, 100, 255, 256, 1000, 4095, 4096, 4097, 10_000, 100_000];
 
 #[test]
-fn slices_of_data_of_every_length() {
+fn slices_of_data_of_every_length_come_back_as_written() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     for len in LENGTHS {
@@ -25,7 +25,7 @@ fn slices_of_data_of_every_length() {
 }
 
 #[test]
-fn copies_of_slices() {
+fn copies_equal_their_source() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     let text = "Heapwood holds what its makers thought worth keeping. ".repeat(1000);
@@ -48,7 +48,7 @@ struct Entry {
 }
 
 #[test]
-fn slices_of_pointers_and_of_structs_with_pointers() {
+fn slices_keep_their_targets_alive() {
     for config in [SMALL, VERIFY] {
         let heap = heap(config);
         let m = heap.attach().unwrap();
@@ -76,7 +76,7 @@ fn slices_of_pointers_and_of_structs_with_pointers() {
 }
 
 #[test]
-fn elements_without_size_and_slices_in_slices() {
+fn elements_may_have_no_size_or_be_slices() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     assert_eq!(m.alloc_slice(1_000_000, |_| ()).len(), 1_000_000);
@@ -89,7 +89,7 @@ fn elements_without_size_and_slices_in_slices() {
 }
 
 #[test]
-fn a_closure_may_allocate_and_collect_half_way() {
+fn a_closure_may_allocate_and_collect() {
     for config in [SMALL, VERIFY, STRESS] {
         let heap = heap(config);
         let m = heap.attach().unwrap();
@@ -120,7 +120,7 @@ fn a_closure_may_allocate_and_collect_half_way() {
 }
 
 #[test]
-fn a_closure_that_panics_leaves_the_heap_whole() {
+fn a_closure_that_panics_leaves_the_heap_intact() {
     let heap = heap(VERIFY);
     let m = heap.attach().unwrap();
     let made = Cell::new(0);
@@ -138,7 +138,7 @@ fn a_closure_that_panics_leaves_the_heap_whole() {
 }
 
 #[test]
-fn lengths_that_no_memory_holds_are_errors() {
+fn impossible_lengths_are_errors() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     for len in [usize::MAX, usize::MAX / 8, isize::MAX as usize / 8, 1 << 50, 1 << 40] {

@@ -51,22 +51,22 @@ fn many(config: Config, threads: u64, rounds: u64) {
 }
 
 #[test]
-fn allocation_and_collection_at_once() {
+fn threads_allocate_and_collect_at_once() {
     many(SMALL, 8, 3000);
 }
 
 #[test]
-fn the_same_in_verify_mode() {
+fn threads_allocate_and_collect_in_verify_mode() {
     many(VERIFY, 4, 300);
 }
 
 #[test]
-fn the_same_in_stress_mode() {
+fn threads_allocate_and_collect_in_stress_mode() {
     many(STRESS, 3, 15);
 }
 
 #[test]
-fn threads_come_and_go() {
+fn threads_attach_and_end() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     let kept = list(&m, 1000);
@@ -92,7 +92,7 @@ fn threads_come_and_go() {
 }
 
 #[test]
-fn nobody_waits_for_a_blocked_thread() {
+fn collections_do_not_wait_for_a_blocked_thread() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     let kept = list(&m, 1000);
@@ -172,7 +172,7 @@ fn on_another_stack(f: &mut dyn FnMut()) {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn a_collection_on_another_stack_is_refused_with_words() {
+fn a_collection_on_an_unknown_stack_is_an_error() {
     let heap = heap(Config::default());
     let m = heap.attach().unwrap();
     let words = |f: &dyn Fn()| {
@@ -195,7 +195,7 @@ fn a_collection_on_another_stack_is_refused_with_words() {
 }
 
 #[test]
-fn a_callback_attaches_its_thread_if_needed_and_for_the_call_only() {
+fn a_callback_attaches_its_thread_for_the_call() {
     let heap = heap(VERIFY);
     for _ in 0..3 {
         let length = heap.with_mutator(|m| {
@@ -217,7 +217,7 @@ fn a_callback_attaches_its_thread_if_needed_and_for_the_call_only() {
 }
 
 #[test]
-fn what_a_callback_uses_stays_attached_until_it_ends() {
+fn a_mutator_stays_attached_while_a_callback_uses_it() {
     let heap = heap(VERIFY);
     let m = heap.attach().unwrap();
     heap.with_mutator(|used| {
@@ -235,7 +235,7 @@ fn what_a_callback_uses_stays_attached_until_it_ends() {
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn stacks_that_are_announced_are_scanned() {
+fn announced_stacks_are_scanned() {
     for stop in [heapwood::Stop::Polls, heapwood::Stop::Signals] {
         let heap = heap(VERIFY.stop(stop));
         let m = heap.attach().unwrap();

@@ -2,7 +2,7 @@
 //! test -p heapwood --test heapwood ui`, and read the difference.
 
 #[test]
-fn refusals_are_readable() {
+fn compile_errors_are_readable() {
     let cases = trybuild::TestCases::new();
     cases.pass("tests/ui/pass/*.rs");
     cases.compile_fail("tests/ui/fail/*.rs");

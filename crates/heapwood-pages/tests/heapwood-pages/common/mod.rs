@@ -91,7 +91,7 @@ pub(crate) fn fresh<G: Geometry>(window: usize) -> PageAllocator<G> {
 /// The pages of the whole 48-bit address space.
 pub(crate) const ALL: usize = 1 << 35;
 
-/// Pages of an entry of each level of `Bits48`, root first.
+/// Pages of an entry of each level of `Bits48`, root first: the first is 16 GiB.
 pub(crate) const ENTRY: [usize; 5] = [1 << 21, 1 << 18, 1 << 15, 1 << 12, 1 << 9];
 
 /// A heap in which only the given ranges are free; they may have memory.
