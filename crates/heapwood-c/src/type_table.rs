@@ -7,6 +7,7 @@
 use crate::error::Error;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
+use heapwood_gc::lock_order::CLIENT_TABLE;
 use heapwood_gc::{Described, Heap, ObjectType};
 use heapwood_heap::{MAX_SHAPES, ProgramId};
 use heapwood_layout::{Layout, TypeDescriptor};
@@ -87,7 +88,7 @@ pub struct TypeTable {
     entries: MappedArray<Entry>,
     /// Entries 1 up to this one are initialised.
     last: AtomicU32,
-    adding: Lock<Adding>,
+    adding: Lock<Adding, CLIENT_TABLE>,
 }
 
 /// The state for adding a type.

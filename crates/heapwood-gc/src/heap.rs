@@ -10,6 +10,7 @@ use crate::collect::{Cause, Collector, Work};
 use crate::error::{HandleError, HeapError, MisuseError, RootError, StackError, TypeError};
 use crate::heap::room::{Room, hold_margin, window};
 use crate::heap::types::{Described, ObjectType};
+use crate::lock_order::CLIENT;
 use crate::mark::Marking;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
@@ -51,7 +52,7 @@ pub struct Heap {
     kernel: KernelRef,
     ticks: TickClock,
     /// A lock for data that its client shares among threads.
-    client: Lock<()>,
+    client: Lock<(), CLIENT>,
     forker: Forker,
 }
 
@@ -201,7 +202,7 @@ impl Heap {
         (self.client.lock(), no_preempt)
     }
 
-    pub(crate) fn client_lock(&self) -> &Lock<()> {
+    pub(crate) fn client_lock(&self) -> &Lock<(), CLIENT> {
         &self.client
     }
 

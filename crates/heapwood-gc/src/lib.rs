@@ -34,6 +34,7 @@ pub mod error;
 mod heap;
 pub mod inject;
 mod interface;
+pub mod lock_order;
 mod mark;
 pub mod mutator;
 mod observe;

@@ -19,6 +19,7 @@
 pub(crate) mod fork;
 
 use crate::error::{ArenaError, HeapError};
+use crate::lock_order;
 use crate::mutator::Mutator;
 use crate::mutator::interrupt::mark;
 use crate::mutator::thread_record::ThreadRecord;
@@ -148,10 +149,11 @@ struct Heaps {
 unsafe impl Send for Heaps {}
 
 #[cfg(not(loom))]
-static HEAPS: Lock<Heaps> = Lock::new(Heaps::new());
+static HEAPS: Lock<Heaps, { lock_order::HEAPS }> = Lock::new(Heaps::new());
 // Loom's types are made at run time. Its models use neither of the two locks.
 #[cfg(loom)]
-static HEAPS: std::sync::LazyLock<Lock<Heaps>> = std::sync::LazyLock::new(|| Lock::new(Heaps::new()));
+static HEAPS: std::sync::LazyLock<Lock<Heaps, { lock_order::HEAPS }>> =
+    std::sync::LazyLock::new(|| Lock::new(Heaps::new()));
 static WATCHES_FORKS: AtomicBool = AtomicBool::new(false);
 
 /// The word that is not 0 during a fork.
@@ -313,6 +315,8 @@ unsafe extern "C" fn after_fork_in_parent() {
 }
 
 unsafe extern "C" fn after_fork_in_child() {
+    // The locks of all heaps were held, and each heap frees its own.
+    heapwood_os::threads::lock_order::forget_all();
     // SAFETY: the lock is held; no thread installs a handler in this process.
     unsafe {
         HEAPS.held().iter().for_each(Forks::after_fork_in_child);
@@ -334,9 +338,10 @@ static HANDLED: [Handled; signal::LAST as usize + 1] =
     [const { Handled { is_ours: AtomicBool::new(false), before: UnsafeCell::new(MaybeUninit::uninit()) } };
         signal::LAST as usize + 1];
 #[cfg(not(loom))]
-static INSTALLING: Lock<()> = Lock::new(());
+static INSTALLING: Lock<(), { lock_order::SIGNAL_HANDLERS }> = Lock::new(());
 #[cfg(loom)]
-static INSTALLING: std::sync::LazyLock<Lock<()>> = std::sync::LazyLock::new(|| Lock::new(()));
+static INSTALLING: std::sync::LazyLock<Lock<(), { lock_order::SIGNAL_HANDLERS }>> =
+    std::sync::LazyLock::new(|| Lock::new(()));
 
 /// Installs the handler of a signal that stops threads.
 ///

@@ -4,6 +4,7 @@
 pub mod cache_padded;
 pub mod futex;
 pub mod lock;
+pub mod lock_order;
 pub mod membarrier;
 pub mod signal;
 pub mod stack;

@@ -9,6 +9,7 @@ use crate::cache::PageCache;
 use crate::error::{AllocateError, FreeError, GrowError, NewError};
 use crate::geometry::{Geometry, TreeShape};
 use crate::index::ScavengeIndex;
+use crate::lock_order::PAGES;
 use crate::long_cache::LongCache;
 use crate::scavenge::{Release, ReleasePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
@@ -18,7 +19,7 @@ use heapwood_os::{ForkLock, KernelRef, OsError, TimedLock};
 
 /// A page allocator for many threads.
 pub struct SharedPages<G: Geometry> {
-    locked: TimedLock<Locked<G>>,
+    locked: TimedLock<Locked<G>, PAGES>,
     index: ScavengeIndex<G>,
     glance: Glance,
 }
@@ -53,7 +54,7 @@ struct Locked<G: Geometry> {
 
 /// The lock, held; as it is let go, others learn how many pages are in use.
 struct Held<'a, G: Geometry> {
-    locked: TimedGuard<'a, Locked<G>>,
+    locked: TimedGuard<'a, Locked<G>, PAGES>,
     glance: &'a Glance,
 }
 

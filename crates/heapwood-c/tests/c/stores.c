@@ -1,8 +1,8 @@
 /* Programs that store pointers into old objects, each store through the inline barrier: the workloads graph, map and
- * sort of peers/README.md, with the same check values. Tests run small sizes. Larger runs serve to count
+ * sort, with the same check values. Tests run small sizes. Larger runs serve to count
  * instructions.
  *
- *     stores graph|map|sort N [verify]  */
+ *     stores graph|map|sort N [verify] */
 #include <heapwood.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -7,6 +7,7 @@
 use super::cause::Cause;
 use super::session::Session;
 use crate::error::MisuseError;
+use crate::lock_order::{COLLECTION, RECORD, SWEEPING};
 use crate::mark::Marking;
 use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, ThreadState};
@@ -80,17 +81,17 @@ impl Work {
 pub(crate) struct Collector {
     registry: Registry<Mutator>,
     roots: Roots,
-    pub(super) work: Lock<Work>,
+    pub(super) work: Lock<Work, COLLECTION>,
     pacer: GoalPacer,
     /// Held by the background sweeper while it has a batch of spans in hand, and by a collection from before its stop.
-    pub(super) sweeping: Lock<()>,
+    pub(super) sweeping: Lock<(), SWEEPING>,
     /// Stacks are scanned.
     stacks: bool,
     /// The signal that stops threads, unless they poll.
     signal: Option<c_int>,
     /// A collection was, as the process forked, and has left marks.
     was_given_up: AtomicBool,
-    record: Lock<Record>,
+    record: Lock<Record, RECORD>,
     tracing: Tracing,
     verify: Option<Verify>,
     snapshots: PageSnapshots,
@@ -136,7 +137,7 @@ impl Collector {
         &self.snapshots
     }
 
-    pub(super) fn record(&self) -> &Lock<Record> {
+    pub(super) fn record(&self) -> &Lock<Record, RECORD> {
         &self.record
     }
 
@@ -226,7 +227,7 @@ impl Collector {
         state: &State,
         wanted: impl Fn() -> bool,
         cause: Cause,
-    ) -> (bool, LockGuard<'_, Work>) {
+    ) -> (bool, LockGuard<'_, Work, COLLECTION>) {
         let mut work = self.work.lock();
         if !wanted() {
             return (false, work);

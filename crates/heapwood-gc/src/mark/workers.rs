@@ -11,6 +11,7 @@ use super::marker_pool::MarkerPool;
 use super::mode::{Composed, Full, Together, Unlimited};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::stack::MarkStacks;
+use crate::lock_order::MARK_TOTALS;
 use crate::pause::Pause;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
@@ -41,7 +42,7 @@ struct WorkersShared {
     call: AtomicU32,
     /// The marking's job: valid while the pool is open, and until all have left.
     job: AtomicPtr<Job<'static>>,
-    totals: Lock<HelperTotals>,
+    totals: Lock<HelperTotals, MARK_TOTALS>,
 }
 
 /// The graph to mark.

@@ -2,8 +2,7 @@
 //! start threads and end.
 //!
 //! Before the fork no thread is in a no-preempt region (`mutator/no_preempt.rs`), no slice of the library's work is
-//! active (`state/fork_gate.rs`), and the forking thread holds all locks, in one order: registry, roots, handles,
-//! stacks, statistics, remembered set, logs, the client's, types, programs, span lists, pages. It does not take the
+//! active (`state/fork_gate.rs`), and the forking thread holds all locks, in their order (`lock_order.rs`). It does not take the
 //! locks of a collection that has stopped threads, or waits for them: while the collection waits or marks, it changes
 //! nothing that a child needs, and it goes on in the parent undisturbed. The child abandons it. The next collection
 //! clears its marks. The child flushes other threads' mutators and removes them from the list when the list is next
@@ -17,11 +16,13 @@
 
 use crate::error::ArenaError;
 use crate::heap::Heap;
+use crate::lock_order::{ARENA_LOG, HELD_BY_FORK, STORE_LOG};
 use crate::process::{Forks, Patience, record};
 use crate::state::fork_gate::{REGISTRY, ROOTS};
 use heapwood_heap::Address;
 use heapwood_os::ForkLock;
 use heapwood_os::diagnose::message::write_line;
+use heapwood_os::threads::lock_order;
 use heapwood_os::threads::stack::{thread_id, thread_pointer};
 
 impl Heap {
@@ -37,6 +38,26 @@ impl Heap {
             f(log.fork_lock(), false);
         }
         self.space().fork_locks(&mut |lock| f(lock, false));
+    }
+
+    /// Checks that [`for_each_lock`](Self::for_each_lock) calls its function with each lock that a fork holds, in lock order.
+    fn check_fork_locks(&self) {
+        let (mut ranks, mut last) = (0, 0);
+        self.for_each_lock(0, &mut |lock, _| {
+            assert!(
+                lock.rank() > last,
+                "a fork takes the lock of rank {} after that of rank {last}",
+                lock.rank()
+            );
+            last = lock.rank();
+            ranks |= lock_order::set_of(&[last]);
+        });
+        let optional = lock_order::set_of(&[ARENA_LOG, STORE_LOG]);
+        assert_eq!(
+            ranks | optional,
+            HELD_BY_FORK,
+            "a fork misses a lock, or holds one that lock_order.rs does not name"
+        );
     }
 
     /// Releases those of the first `count` locks that this thread took while a collection held `held`.
@@ -73,6 +94,9 @@ impl Forks for Heap {
     }
 
     fn before_fork(&self, patience: &Patience) -> bool {
+        if cfg!(debug_assertions) {
+            self.check_fork_locks();
+        }
         let gate = self.state().fork_gate();
         if !patience.waits_until(|| !gate.has_slices()) {
             return false;
@@ -186,6 +210,13 @@ mod tests {
                 assert_eq!(ended, 7, "1: forked while a thread was inside; 2: the child has its mutator");
             });
             assert!(work());
+        }
+    }
+
+    #[test]
+    fn a_fork_holds_each_lock_of_the_list_in_its_order() {
+        for verify in [false, true] {
+            Heap::create(&SYSTEM, CONFIG.verify(verify)).unwrap().check_fork_locks();
         }
     }
 

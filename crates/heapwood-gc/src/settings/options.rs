@@ -28,56 +28,56 @@ use heapwood_os::threads::signal;
 macro_rules! options_list {
     ($to:ident) => {
         $to! {
-            /// No full collection is due while the heap is smaller than this. If memory is bounded, it is at most an
+            /// No full collection is due while the heap is smaller than this. With bounded memory it is at most an
             /// eighth of the bound.
             min_heap: usize = 4 << 20, Bytes 0..=u64::MAX, Everyone;
 
             /// The bytes that objects may occupy, in whole pages. Allocation fails above it. If more than 15/16 of it
-            /// is live, collections take at most half of the time; in between, allocation fails even if another
-            /// collection might have made room.
+            /// is live, collections take at most half of the time, and allocation may fail although one might make
+            /// room.
             limit: Option<usize> = None, Bytes Config::MIN_LIMIT as u64..=u64::MAX, Everyone, "no limit of its own";
 
-            /// The address space to reserve for objects, rounded up to a power of two. It costs no memory, but `ulimit
-            /// -v` counts it.
+            /// The address space to reserve for objects, rounded up to a power of two. It costs no memory, but
+            /// `ulimit -v` counts it.
             address_space: Option<usize> = None, Bytes MIN_WINDOW as u64..=MAX_WINDOW as u64, Everyone,
                 "twice the memory there is (at least 4 GiB), or twice the limit and 64 MiB if that is less; a quarter of \
                  `ulimit -v` at most, and less if the kernel refuses";
 
             /// The most that may be allocated between full collections, in percent of the live bytes at the last one.
-            /// It is less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on by the
-            /// heap's size; a small heap may grow to 32 MiB. More costs memory, less costs time.
+            /// It is less, down to 30, while collections take less than 7 % of CPU time, and from 256 MiB on. A small
+            /// heap may grow to 32 MiB.
             percent: u32 = 150, Percent 1..=Config::MAX_PERCENT as u64, Everyone;
 
             /// Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB and while their first
-            /// touch is fast. Without this the heap gets none, whatever the system's setting.
+            /// touch is fast. If off, the heap gets none.
             huge_pages: bool = true, Switch 0..=1, Everyone;
 
             /// Scan the stacks and registers of attached threads, and treat every word that looks like a pointer as
-            /// one. Without this only frames, handles and other precise roots keep objects alive. The Rust interface
-            /// always scans them.
+            /// one. If off, only precise roots keep objects alive: frames, handles, slots. The Rust interface always
+            /// scans.
             conservative_stacks: bool = true, Switch 0..=1, InC;
 
             /// Check the whole heap at every collection, fill freed memory, and report stores that bypassed the
-            /// barrier. It also reports, on standard error, threads that keep a collection waiting for a second, and
-            /// aborts the program if the heap is corrupt. Slow.
+            /// barrier. Report threads that keep a collection waiting for a second. Abort if the heap is corrupt.
+            /// Slow.
             verify: bool = false, Switch 0..=1, Everyone;
 
             /// Collect at every allocation. Very slow.
             stress: bool = false, Switch 0..=1, Tests;
 
-            /// Return unused memory to the kernel, in a thread of the heap's own that takes at most a hundredth of one
-            /// CPU for it. The thread also sweeps after collections, for at most a quarter.
+            /// Return unused memory to the kernel, in a thread of the heap that takes at most a hundredth of one CPU
+            /// for it. It also sweeps after collections, with at most a quarter.
             background_release: bool = true, Switch 0..=1, Everyone;
 
-            /// The most words of a type, given as a program or as text, that the heap stores as a mask, which is faster
-            /// (docs/design/layout.md).
+            /// The most words of a type, given as a program or as text, that the heap stores as a mask, which is
+            /// faster (docs/design/layout.md).
             mask_words: u32 = MAX_MASK_WORDS as u32, Words 0..=MAX_MASK_WORDS as u64, Tests;
 
             /// The edges that the mark stack holds before it overflows to a slower method.
             mark_stack: Option<u32> = None, Edges 1..=1 << 28, Tests, "by the size of the address space";
 
-            /// The memory that the process may have, which bounds a heap without a limit of its own. The heap tries to
-            /// keep the process a tenth below it; its objects take up at most seven eighths.
+            /// The memory that the process may have, which bounds a heap without a limit. The heap tries to keep the
+            /// process a tenth below it; objects take up at most seven eighths.
             process_memory: Option<usize> = None, Bytes Config::LEAST_MEMORY as u64..=u64::MAX, Everyone,
                 "what the memory control groups of the process allow, if that is less than the machine has";
 
@@ -86,38 +86,36 @@ macro_rules! options_list {
             trace: Option<GcTrace> = None, Trace 1..=4, Everyone,
                 "what the variable HEAPWOOD says of it, and otherwise nothing";
 
-            /// The threads that mark: the collecting one, and helpers that sleep between collections. 1 means no
-            /// helper. If this is set, all of them mark in every full collection, however small the heap.
+            /// The threads that mark: the collecting one, and helpers that sleep between collections. If set, all of
+            /// them mark in every full collection, however small the heap.
             mark_threads: Option<usize> = None, Threads 1..=Config::MOST_MARK_THREADS as u64, Everyone,
                 "as many as the processor cores that the process may use, where marking takes long enough";
 
-            /// Collect an idle heap, so that the memory of unreachable objects goes back to the kernel: ten seconds
-            /// after the last collection, and only while all its threads are in blocking regions. It needs
-            /// `background_release`.
+            /// Collect an idle heap, to return its garbage to the kernel: ten seconds after the last collection,
+            /// while all its threads are in blocking regions. It needs `background_release`.
             idle_collection: bool = true, Switch 0..=1, Everyone;
 
             /// Young collections, which look only at objects allocated since the last one: `auto`, while they are
-            /// profitable; `off`, never; `always`, for tests. While there are any, each store of a pointer into an
-            /// object takes the slow path of the write barrier.
+            /// profitable; `off`, never; `always`, for tests. With them each store of a pointer into an object takes
+            /// the slow path of the write barrier.
             generational: Generational = Generational::Auto, Generations 0..=2, Everyone;
 
-            /// How collections stop threads: `polls`, where they allocate, poll or are in blocking regions; `signals`,
-            /// by a signal, anywhere. With signals there are no young collections, stores need no write barrier, and
-            /// stacks are scanned.
+            /// How collections stop threads: `polls`, where they allocate, poll or are in blocking regions;
+            /// `signals`, by a signal, anywhere. With signals there are no young collections and no write barrier,
+            /// and stacks are scanned.
             stop: Stop = Stop::Polls, Stops 0..=1, Everyone;
 
-            /// The signal that stops threads, by its number or name. Signals that the heap did not send still have the
-            /// effect that the program had set before it made the heap.
+            /// The signal that stops threads, by its number or name. Signals from elsewhere still have the effect
+            /// that the program set before it made the heap.
             stop_signal: Option<u32> = None, Signal 1..=64, Everyone, "SIGURG, at which nothing happens by default";
-            /// Treat every word in the writable data of the program and of all loaded libraries as a pointer if it
-            /// looks like one, as libraries come and go. Thread-local variables are not included. Each collection reads
-            /// all of it, while threads are stopped.
+            /// Treat every word in the writable data of the program and of all loaded libraries, but not thread-local
+            /// variables, as a pointer if it looks like one. Each collection reads all of it, while threads are
+            /// stopped.
             library_roots: bool = false, Switch 0..=1, Everyone;
 
-            /// Raise SIGSEGV in a thread that reads or writes an arena after it was freed, until a full collection has
-            /// found no pointer to it. The next arena never gets a freed arena's memory at once, whatever was promised,
-            /// so arenas need far more system calls and page faults (docs/design/arenas.md). The option `verify` does
-            /// this, too, and reports the arena.
+            /// Raise SIGSEGV in a thread that accesses an arena after it was freed, until a full collection has found
+            /// no pointer to it. Arenas then need far more system calls and page faults (docs/design/arenas.md).
+            /// `verify` does this, too, and reports the arena.
             arena_faults: bool = false, Switch 0..=1, Everyone;
         }
     };
@@ -252,7 +250,7 @@ macro_rules! config {
         ///
         /// Sizes are bytes. A value out of range is an error, with the option's name, when a heap is made. With the
         /// defaults binary trees take about as much memory as in Go, and a quarter of the CPU time or less
-        /// (docs/results/peers.md).
+        /// (docs/results/README.md).
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct Config {

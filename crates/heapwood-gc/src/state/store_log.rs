@@ -2,6 +2,7 @@
 //! Verify mode compares it with the words that changed. It is like a remembered set, for another purpose. Invariant: a
 //! word of the heap has its bit set if a store to it was noted.
 
+use crate::lock_order::STORE_LOG;
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_heap::{Address, ObjectRef, Space};
 use heapwood_layout::WORD;
@@ -12,7 +13,7 @@ use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 pub(crate) struct StoreLog {
     bits: MappedArray<AtomicU64>,
     /// The bytes of the heap that have committed bits.
-    committed: Lock<usize>,
+    committed: Lock<usize, STORE_LOG>,
 }
 
 impl StoreLog {

@@ -4,6 +4,7 @@
 
 use crate::error::RegisterProgramError;
 use crate::layout::program_id::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_NODES, ProgramId};
+use crate::lock_order::PROGRAMS;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_layout::program::{Nest, NestErrorKind, Node, Program};
@@ -41,7 +42,7 @@ pub(crate) struct Programs {
     nodes: MappedArray<Slot<Node>>,
     /// Scratch space to unroll a program while it is registered.
     unrolled: MappedArray<u64>,
-    registering: Lock<Registering>,
+    registering: Lock<Registering, PROGRAMS>,
 }
 
 /// State of the registration.

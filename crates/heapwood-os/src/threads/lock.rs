@@ -2,6 +2,7 @@
 //! "Futexes Are Tricky". It never allocates, so the collector may use it. Under loom the same code runs on loom's
 //! atomics ([`crate::threads::sync`]), so that models of what it guards are models of it too.
 
+use crate::threads::lock_order::{self, LockRank};
 use crate::threads::sync::{self, Futex, Ordering, UnsafeCell};
 use core::ops::{Deref, DerefMut};
 
@@ -11,18 +12,18 @@ const CONTENDED: u32 = 2;
 /// One turn is enough for the model.
 const SPINS: u32 = if cfg!(loom) { 1 } else { 64 };
 
-/// A mutual exclusion lock around a value.
-pub struct Lock<T> {
+/// A mutual exclusion lock around a value, and its place in the order of locks ([`lock_order`]).
+pub struct Lock<T, const RANK: LockRank> {
     word: Futex,
     value: UnsafeCell<T>,
 }
 
 // SAFETY: the lock hands the value to one thread at a time.
-unsafe impl<T: Send> Send for Lock<T> {}
+unsafe impl<T: Send, const RANK: LockRank> Send for Lock<T, RANK> {}
 // SAFETY: as above.
-unsafe impl<T: Send> Sync for Lock<T> {}
+unsafe impl<T: Send, const RANK: LockRank> Sync for Lock<T, RANK> {}
 
-impl<T> Lock<T> {
+impl<T, const RANK: LockRank> Lock<T, RANK> {
     /// A free lock around `value`.
     #[cfg(not(loom))]
     pub const fn new(value: T) -> Self {
@@ -37,19 +38,22 @@ impl<T> Lock<T> {
 
     /// Waits until the lock is free and takes it.
     #[inline]
-    pub fn lock(&self) -> LockGuard<'_, T> {
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub fn lock(&self) -> LockGuard<'_, T, RANK> {
+        lock_order::check(RANK);
         if self.word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             self.lock_slow();
         }
+        lock_order::take(RANK);
         LockGuard { lock: self }
     }
 
     /// Takes the lock if it is free.
-    pub fn try_lock(&self) -> Option<LockGuard<'_, T>> {
-        self.word
-            .compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed)
-            .ok()
-            .map(|_| LockGuard { lock: self })
+    pub fn try_lock(&self) -> Option<LockGuard<'_, T, RANK>> {
+        self.word.compare_exchange(FREE, TAKEN, Ordering::Acquire, Ordering::Relaxed).ok().map(|_| {
+            lock_order::take(RANK);
+            LockGuard { lock: self }
+        })
     }
 
     /// The value, for who holds the lock without a guard.
@@ -93,7 +97,7 @@ impl<T> Lock<T> {
     }
 }
 
-impl<T: Default> Default for Lock<T> {
+impl<T: Default, const RANK: LockRank> Default for Lock<T, RANK> {
     fn default() -> Self {
         Lock::new(T::default())
     }
@@ -101,6 +105,9 @@ impl<T: Default> Default for Lock<T> {
 
 /// A lock, as a process that forks sees it: it holds all that a child needs, so that what they guard is whole there.
 pub trait ForkLock {
+    /// Its place in the order of locks.
+    fn rank(&self) -> LockRank;
+
     /// Takes it if it is free; whether it has. The thread that forks waits for none without bound.
     fn try_hold(&self) -> bool;
 
@@ -118,7 +125,11 @@ pub trait ForkLock {
     unsafe fn free_in_child(&self);
 }
 
-impl<T> ForkLock for Lock<T> {
+impl<T, const RANK: LockRank> ForkLock for Lock<T, RANK> {
+    fn rank(&self) -> LockRank {
+        RANK
+    }
+
     fn try_hold(&self) -> bool {
         self.try_lock().map(core::mem::forget).is_some()
     }
@@ -133,11 +144,11 @@ impl<T> ForkLock for Lock<T> {
 }
 
 /// Access to a locked value; dropping it frees the lock.
-pub struct LockGuard<'a, T> {
-    lock: &'a Lock<T>,
+pub struct LockGuard<'a, T, const RANK: LockRank> {
+    lock: &'a Lock<T, RANK>,
 }
 
-impl<T> Deref for LockGuard<'_, T> {
+impl<T, const RANK: LockRank> Deref for LockGuard<'_, T, RANK> {
     type Target = T;
     fn deref(&self) -> &T {
         // SAFETY: the guard exists only while its thread holds the lock.
@@ -145,15 +156,16 @@ impl<T> Deref for LockGuard<'_, T> {
     }
 }
 
-impl<T> DerefMut for LockGuard<'_, T> {
+impl<T, const RANK: LockRank> DerefMut for LockGuard<'_, T, RANK> {
     fn deref_mut(&mut self) -> &mut T {
         // SAFETY: as for deref, and the borrow of the guard is exclusive.
         unsafe { &mut *self.lock.value() }
     }
 }
 
-impl<T> Drop for LockGuard<'_, T> {
+impl<T, const RANK: LockRank> Drop for LockGuard<'_, T, RANK> {
     fn drop(&mut self) {
+        lock_order::release(RANK);
         if self.lock.word.swap(FREE, Ordering::Release) == CONTENDED {
             sync::wake(&self.lock.word, 1);
         }
@@ -163,11 +175,12 @@ impl<T> Drop for LockGuard<'_, T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::threads::lock_order::UNORDERED;
     use std::sync::Arc;
 
     #[test]
     fn counts_from_many_threads_add_up() {
-        let lock = Arc::new(Lock::new(0u64));
+        let lock = Arc::new(Lock::<_, UNORDERED>::new(0u64));
         let threads: Vec<_> = (0..4)
             .map(|_| {
                 let lock = lock.clone();
@@ -186,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_taken_lock_is_not_taken_again() {
-        let lock = Lock::new(());
+        let lock = Lock::<_, UNORDERED>::new(());
         let guard = lock.lock();
         assert!(lock.try_lock().is_none());
         drop(guard);
@@ -197,6 +210,7 @@ mod tests {
 #[cfg(all(test, loom))]
 mod model {
     use super::*;
+    use crate::threads::lock_order::UNORDERED;
     use loom::sync::Arc;
 
     #[test]
@@ -204,7 +218,7 @@ mod model {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
         builder.check(|| {
-            let lock = Arc::new(Lock::new(0));
+            let lock = Arc::new(Lock::<_, UNORDERED>::new(0));
             let theirs = lock.clone();
             let thread = loom::thread::spawn(move || {
                 *theirs.lock() += 1;

@@ -3,6 +3,7 @@
 //! [`TickClock`]. Invariant: only who holds the lock writes the times.
 
 use crate::threads::lock::{ForkLock, Lock, LockGuard};
+use crate::threads::lock_order::LockRank;
 use core::ops::{Deref, DerefMut};
 use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -43,13 +44,13 @@ impl TickClock {
 }
 
 /// A mutual exclusion lock around a value that knows how long it was held.
-pub struct TimedLock<T> {
-    lock: Lock<T>,
+pub struct TimedLock<T, const RANK: LockRank> {
+    lock: Lock<T, RANK>,
     longest: AtomicU64,
     total: AtomicU64,
 }
 
-impl<T> TimedLock<T> {
+impl<T, const RANK: LockRank> TimedLock<T, RANK> {
     /// A free lock around `value`.
     pub fn new(value: T) -> Self {
         TimedLock { lock: Lock::new(value), longest: AtomicU64::new(0), total: AtomicU64::new(0) }
@@ -57,14 +58,15 @@ impl<T> TimedLock<T> {
 
     /// Waits until the lock is free and takes it.
     #[inline]
-    pub fn lock(&self) -> TimedGuard<'_, T> {
+    #[cfg_attr(debug_assertions, track_caller)]
+    pub fn lock(&self) -> TimedGuard<'_, T, RANK> {
         let guard = self.lock.lock();
         TimedGuard { since: ticks(), guard, longest: &self.longest, total: &self.total }
     }
 
     /// Takes the lock if it is free.
     #[inline]
-    pub fn try_lock(&self) -> Option<TimedGuard<'_, T>> {
+    pub fn try_lock(&self) -> Option<TimedGuard<'_, T, RANK>> {
         let guard = self.lock.try_lock()?;
         Some(TimedGuard { since: ticks(), guard, longest: &self.longest, total: &self.total })
     }
@@ -95,7 +97,11 @@ impl<T> TimedLock<T> {
 }
 
 /// The time that it is held for a fork is nobody's work, and not counted.
-impl<T> ForkLock for TimedLock<T> {
+impl<T, const RANK: LockRank> ForkLock for TimedLock<T, RANK> {
+    fn rank(&self) -> LockRank {
+        RANK
+    }
+
     fn try_hold(&self) -> bool {
         self.lock.try_hold()
     }
@@ -112,14 +118,14 @@ impl<T> ForkLock for TimedLock<T> {
 }
 
 /// Access to a locked value; dropping it frees the lock.
-pub struct TimedGuard<'a, T> {
+pub struct TimedGuard<'a, T, const RANK: LockRank> {
     since: u64,
-    guard: LockGuard<'a, T>,
+    guard: LockGuard<'a, T, RANK>,
     longest: &'a AtomicU64,
     total: &'a AtomicU64,
 }
 
-impl<T> Deref for TimedGuard<'_, T> {
+impl<T, const RANK: LockRank> Deref for TimedGuard<'_, T, RANK> {
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
@@ -127,14 +133,14 @@ impl<T> Deref for TimedGuard<'_, T> {
     }
 }
 
-impl<T> DerefMut for TimedGuard<'_, T> {
+impl<T, const RANK: LockRank> DerefMut for TimedGuard<'_, T, RANK> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
         &mut self.guard
     }
 }
 
-impl<T> Drop for TimedGuard<'_, T> {
+impl<T, const RANK: LockRank> Drop for TimedGuard<'_, T, RANK> {
     #[inline]
     fn drop(&mut self) {
         // The lock is held until the guard goes, after this.
@@ -149,10 +155,11 @@ impl<T> Drop for TimedGuard<'_, T> {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::threads::lock_order::UNORDERED;
 
     #[test]
     fn the_longest_hold_is_remembered() {
-        let (lock, clock) = (TimedLock::new(1), TickClock::start());
+        let (lock, clock) = (TimedLock::<_, UNORDERED>::new(1), TickClock::start());
         drop(lock.lock());
         let slept = core::time::Duration::from_millis(5);
         {
