@@ -3,7 +3,7 @@
 //! numbers of threads, in one binary. The compiler makes a copy of a program for each lock, so no copy has a branch for
 //! another one.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `locks` | locks around an allocation: none, a mutex, a spin lock, a reader's side |
 //! | `recursive` | the document's two locks: a monitor, and its mutex without the indirections |

@@ -3,7 +3,7 @@
 //! pointers are found. Invariant: before anything is timed, all forms of a type were compared and have the same
 //! pointers. A round has one stretch of everything, so that a slow moment of the machine affects all alike.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `types` | the types, and published measurements |
 //! | `forms` | a type in all forms, and the operations on each |

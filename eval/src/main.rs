@@ -11,7 +11,7 @@
 //! Experiments on whole programs are in the command `heapwood`: binary trees in arenas, Malloc, the treap, D's
 //! programs.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `args` | the command line, and the output of reports |
 //! | `timing` | rounds, stretches and passes: the timing of all experiments |

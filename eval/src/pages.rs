@@ -3,7 +3,7 @@
 //! slow moment of the machine affects all alike. Preparing a heap is not timed. The experiments are those of the
 //! evaluation in "Proposal: Scaling the Go page allocator" (Knyszek and Clements, 2019).
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `states` | heaps in known states |
 //! | `record` | the streams of operations, and their times |

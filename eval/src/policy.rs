@@ -3,7 +3,7 @@
 //! trace of a heap (`HEAPWOOD=trace=1 PROGRAM 2> FILE`), or one of the built-in programs, each of which once showed a
 //! defect.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `trace` | a program, read from the trace lines of a heap |
 //! | `play` | the program under the policies |

@@ -3,7 +3,7 @@
 //! moment of the machine affects all alike. Benchmarks from samples of real heaps are from "Proposal: Scaling the Go
 //! page allocator" (Knyszek and Clements, 2019).
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `drain` | allocation until no page is left |
 //! | `report` | the report, as tables and JSON |

@@ -3,7 +3,7 @@
 //! Simulated time over samples of real heaps is from "Proposal: Scaling the Go page allocator" (Knyszek and Clements,
 //! 2019).
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `cost` | the cost of a release |
 //! | `policies` | the choice of the next chunk, and of its pages |

@@ -2,7 +2,7 @@
 //! shuffled, a random graph of such objects, and singly linked lists of 16-byte nodes, 1 to 64 of them side by side, in
 //! the order of their allocation and shuffled.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `order` | the order of objects in memory |
 //! | `plan` | the trees and the random graph |

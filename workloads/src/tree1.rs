@@ -1,4 +1,4 @@
-//! Tree1, the binary trees that D's collector is measured with: an early form of the Benchmarks Game's, whose nodes also
+//! Tree1, the binary trees of D's benchmarks: an early form of the Benchmarks Game's, whose nodes also
 //! hold a number. A tree is checked by adding its left numbers and subtracting its right ones; numbers wrap at 32 bits.
 
 use crate::allocator::Allocator;

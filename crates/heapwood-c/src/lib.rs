@@ -3,7 +3,7 @@
 //! C: arguments are checked first, and a panic, which would be a bug of this library, ends the process at the `extern
 //! "C"` boundary.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | [`status`] | statuses |
 //! | [`error`] | errors and their statuses |

@@ -74,7 +74,7 @@ macro_rules! hw_options {
                 [$(self.$name.into()),*]
             }
 
-            /// Where each field is, and what C calls its type.
+            /// The offset and the C type of each field.
             #[cfg(test)]
             pub(crate) const FIELDS: [(&'static str, usize); OPTIONS.len()] =
                 [$((<$type $(<$inner>)? as Field>::NAME, core::mem::offset_of!(Options, $name))),*];

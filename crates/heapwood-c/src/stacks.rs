@@ -18,7 +18,7 @@ pub struct Stack([u8; 0]);
 /// The stack that C names. NULL is the thread's own.
 ///
 /// # Safety
-/// 1. `stack` is NULL or came from [`hw_stack_range_add`], of a heap that exists as long as what is returned is used.
+/// 1. `stack` is NULL or came from [`hw_stack_range_add`], of a heap that exists as long as the result is used.
 unsafe fn named(stack: *mut Stack) -> Option<StackRef> {
     // SAFETY: contract 1.
     NonNull::new(stack).map(|stack| unsafe { StackRef::from_address(stack.cast()) })
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn hw_stack_range_add(
         if out.is_null() {
             return Err(Error::Null("out"));
         }
-        // SAFETY: contract 2; and contract 1 for what is written.
+        // SAFETY: contract 2; and contract 1 for the writes.
         unsafe {
             let stack = heap.heap.add_stack(low as usize..high as usize)?;
             out.write(stack.to_address().as_ptr().cast());

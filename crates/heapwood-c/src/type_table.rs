@@ -25,7 +25,7 @@ const _: () = assert!(MAX_SHAPES == 1 << SHAPE_BITS && SHAPE_BITS == 14);
 const CAPACITY: usize = 1 << (32 - SHAPE_BITS);
 const STEP: usize = 64;
 
-/// Where the pointers of a type are.
+/// The positions of a type's pointers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Description {
     /// A mask, a function, or none.

@@ -2,7 +2,7 @@
 //! are compared: every program's check values must equal Heapwood's, in every round. With `--ab` the programs are
 //! Heapwood with two values of a setting.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `manifest` | the list of peers, from the sources' `peers.toml` |
 //! | `build` | building the peers that can be built here |

@@ -3,7 +3,7 @@
 //! functions turn the results into findings, so that tests can show them other machines. The command only reports.
 //! Something that it cannot find out is a finding, too.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `finding` | a finding, and its form for people and for machines |
 //! | `huge_pages` | transparent huge pages: settings, and a trial |

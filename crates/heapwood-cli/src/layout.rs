@@ -2,7 +2,7 @@
 //! allocation depends on the size of the described type, so a type of 2^60 words costs no more than one of two. The
 //! encoding goes back to Cox (Go commit 512f75e8, 2015).
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `source` | the bytes of a program: from a file, or for a type |
 //! | `facts` | the facts about a program besides its instructions |

@@ -1,6 +1,6 @@
 //! The `heapwood` command.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `args` | the command line |
 //! | `settings` | the settings that `bench --ab` compares |

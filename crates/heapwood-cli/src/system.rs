@@ -1,7 +1,7 @@
 //! Calls of the operating system that no heap needs: programs are started and measured, and memory is tried. They are
 //! not in heapwood-os, so that users of the library do not compile them.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `process` | starting, measuring and ending programs |
 //! | `probe` | trials of kernel calls |

@@ -268,7 +268,7 @@ impl<'m> Arena<'m> {
         }
     }
 
-    /// Where the next value of a type goes.
+    /// The address of the next value of a type.
     #[inline(always)]
     fn place<T: Trace>(&self) -> NonNull<T> {
         let (header, bytes) = (self.header(), size_of::<T>());

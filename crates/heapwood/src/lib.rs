@@ -26,7 +26,7 @@
 //! `#[derive(Trace)]` computes. A [`Mutator`] is a thread's access to a heap. A [`GcCell`] is a pointer that may
 //! change. A [`Root`] keeps an object alive from outside the heap.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `heap` | [`Heap`], and the contract of [`Heap::new`] |
 //! | `attach` | [`Attached`]: a thread becomes a mutator |

@@ -60,7 +60,7 @@ pub use heapwood_layout::{TypeDescriptor, TypeMap};
     note = "for a type of your own: `#[derive(Trace)]`"
 )]
 pub unsafe trait Trace: Sized {
-    /// Where the pointers of a value are.
+    /// The positions of a value's pointers.
     const MAP: TypeMap;
 }
 
@@ -230,7 +230,7 @@ pub(crate) const fn program_of<T: Trace>() -> Option<Program<'static>> {
     }
 }
 
-/// The map of the enum `T`, whose payloads can hold pointers or not.
+/// The map of the enum `T`, from whether its payloads may hold pointers.
 pub const fn enum_map<T>(has_pointers: bool) -> TypeMap {
     if !has_pointers {
         TypeMap::NO_POINTERS

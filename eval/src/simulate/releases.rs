@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn only_the_highest_run_splits_huge_pages() {
-        // The highest 256 free pages end in the middle of a huge page that is all free; so does what is left of it.
+        // The highest 256 free pages end in the middle of a huge page that is all free; so does the rest of it.
         let sample = sample(vec![chunk(0, &[(412, 100)])]);
         let [highest, huge, densest, heapwood] = idle(&sample);
         assert_eq!((highest.calls, highest.split_huge_pages), (2, 1));

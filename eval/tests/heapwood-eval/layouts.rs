@@ -78,7 +78,7 @@ fn layouts_are_measured() {
             check_spread(&row[key]);
         }
         assert_eq!(row["layout_bytes_written"], 0);
-        // What `heapwood layout show` makes of the same type.
+        // The output of `heapwood layout show` for the same type.
         let (program, pointers) = made(&written(name));
         for (key, of_type) in [
             ("words", json!(program.words())),

@@ -1,5 +1,5 @@
-//! `heapwood-eval replay` and `simulate`: replays and simulations of samples, real ones and some made by hand, and what is said about those
-//! that are none. No test looks at a time that was measured.
+//! `heapwood-eval replay` and `simulate`: replays and simulations of real and constructed samples, and the errors for invalid
+//! ones. No test checks a measured time.
 
 use crate::common::*;
 use serde_json::{Value, json};
@@ -116,7 +116,7 @@ fn simulations_are_repeatable() {
         assert_eq!(first["cost"], json!({"base_ns": 1000.0, "page_ns": 100.0, "measured": false}));
         assert_eq!(first["samples"].as_array().unwrap().len(), 1);
     }
-    // What comes before in the same run does not matter.
+    // Earlier files of the same run do not matter.
     let two = json(&format!("simulate {hand} {hand} {COSTS} --mutators 1,16"));
     assert_eq!(two["samples"][0], two["samples"][1]);
 }

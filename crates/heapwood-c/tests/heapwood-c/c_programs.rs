@@ -53,15 +53,15 @@ fn installed() -> Option<PathBuf> {
     Some(prefix)
 }
 
-/// How a program is linked.
+/// The way to link a program.
 #[derive(Clone, Copy, Debug)]
 enum Link {
     Static,
     Shared,
 }
 
-/// The directory of libheapwood.a and libheapwood.so: of the installation, if one is named. Cargo does not build a library without an rlib for the tests
-/// of its package, so it is built here, with the profile of this test.
+/// The directory of libheapwood.a and libheapwood.so: the installation's, if one is named. Cargo does not build a library
+/// without an rlib for the tests of its package, so it is built here, with the profile of this test.
 fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -244,7 +244,8 @@ fn instructions(program: &Path, section: &str) -> Option<Vec<usize>> {
     Some(all.iter().map(|at| at - first).collect())
 }
 
-/// A thread that allocates, in arenas, too, stores, links frames and polls through the inline functions is stopped before each instruction of them.
+/// A collection stops the thread before each instruction of the inline functions: allocation, also in arenas, stores,
+/// frames and polls.
 #[test]
 fn a_signal_stops_at_every_instruction_of_the_inline_code() {
     if !cfg!(target_arch = "x86_64") {

@@ -42,7 +42,7 @@ impl What {
         }
         workload.sharing().ok_or_else(|| {
             CommandError::usage(format!(
-                "the threads of {} each do the whole of it; --share goes with trees, whose lines they can share",
+                "the threads of {} each do the whole work; --share needs trees, whose lines they can share",
                 workload.name
             ))
         })
@@ -53,7 +53,7 @@ impl What {
         let name = self.workload.name;
         if self.workload.in_arenas("").is_none() {
             return Err(CommandError::usage(format!(
-                "{name} has no version in arenas; trees has: --arena goes with that"
+                "{name} has no version in arenas; use --arena with trees"
             )));
         }
         self.workload.in_arenas(kind).ok_or_else(|| {
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(parse_count("21"), Ok(21));
         assert!(parse_count("-1").unwrap_err().contains("negative"));
         assert!(parse_count("many").unwrap_err().contains("whole number"));
-        assert!(parse_count("99999999999999999999999").unwrap_err().contains("larger"));
+        assert!(parse_count("99999999999999999999999").unwrap_err().contains("below 2^64"));
         assert!(parse_count("0").is_err() && parse_count("").is_err() && parse_count("1.5").is_err());
         assert!(parse_threads("two").unwrap_err().contains("whole number of threads"));
     }

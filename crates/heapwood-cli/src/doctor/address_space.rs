@@ -32,7 +32,7 @@ pub(crate) fn limit(limit: Option<u64>, physical: u64) -> Finding {
         format!("No heap can be made: the smallest reservation is {}.", show(SMALLEST_WINDOW))
     } else {
         format!(
-            "A heap reserves {} of addresses at most instead of {}, and cannot grow beyond that.",
+            "A heap reserves at most {} of addresses instead of {}, and cannot grow beyond that.",
             show(window),
             show(usual)
         )
@@ -125,7 +125,7 @@ mod tests {
         let small = limit(Some(102_400_000), MACHINE);
         assert_eq!(small.state, Warning);
         assert!(small.found.starts_with("102400000 bytes"), "{small}");
-        assert!(small.consequence.contains("32.0 MiB at most"), "{small}");
+        assert!(small.consequence.contains("at most 32.0 MiB"), "{small}");
         assert!(small.remedy.unwrap().contains("ulimit -v unlimited"));
         assert!(limit(Some(9 << 20), MACHINE).consequence.contains("No heap"));
         let ample = limit(Some(1 << 40), MACHINE);

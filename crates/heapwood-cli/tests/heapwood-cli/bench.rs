@@ -52,7 +52,7 @@ fn the_report_has_the_real_use_of_a_program() {
             assert!((least..=most).contains(&value), "{key} {at} {value}: not in {least}..={most}");
         }
     };
-    // It stops using CPU when its own clock says 400 ms; what comes after is to give 96 MiB back.
+    // It stops using CPU when its own clock says 400 ms; after that it releases 96 MiB.
     within("cpu_s", 0.400, 0.500);
     within("wall_s", 0.600, f64::MAX);
     within("max_rss_bytes", 96.0 * 1048576.0, 104.0 * 1048576.0);
@@ -245,7 +245,7 @@ fn text_and_picture_show_every_program() {
     let svg = folder.join("a picture.svg");
     let mut command = bench(&folder, "trees 6 --peers honest,burner --runs 2 --plot");
     let ran = ran(command.arg(&svg));
-    // No progress bar, since nobody sees it.
+    // No progress bar, without a terminal.
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
     let lines = squeezed(&ran.out);
     assert!(lines[0].starts_with("`heapwood bench trees 6 --peers honest,burner --runs 2`, "), "{}", ran.out);

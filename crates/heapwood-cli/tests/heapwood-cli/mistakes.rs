@@ -29,7 +29,7 @@ fn wrong_numbers_name_the_range() {
                     &[text, "whole number", "the depth of trees (21)", "gcbench", "churn", "mixed", "mark"],
                 );
             }
-            fails("99999999999999999999", &["99999999999999999999", "larger"]);
+            fails("99999999999999999999", &["99999999999999999999", "below 2^64"]);
             fails("18446744073709551615", &[workload, "18446744073709551615", "1 to", "usually"]);
         }
         for (args, words) in [
@@ -53,7 +53,7 @@ fn wrong_numbers_of_threads_name_the_range() {
             fails("0", &["--threads", "'0'", "at least 1"]);
             fails("-2", &["--threads", "must not be negative"]);
             fails("two", &["--threads", "two", "whole number of threads"]);
-            fails("99999999999999999999", &["--threads", "larger"]);
+            fails("99999999999999999999", &["--threads", "below 2^64"]);
             let many: &[&str] = match workload {
                 "mark" => &["mark runs on one thread, not 18446744073709551615", "the heap as a whole"],
                 _ => &["1 to 1024 threads (usually", "18446744073709551615"],
@@ -87,7 +87,7 @@ fn sizes_that_the_machine_cannot_hold_are_errors() {
             let words = [&format!("trees with a depth of {depth}")[..], "memory", "machine"];
             fails(&format!("{command} trees {depth}"), 1, &words);
         }
-        // What each thread keeps counts.
+        // The live data of each thread count.
         let words = ["churn with a number of replacements of 5 on each of 1024 threads", "memory", "machine"];
         fails(&format!("{command} churn 5 --threads 1024"), 1, &words);
     }

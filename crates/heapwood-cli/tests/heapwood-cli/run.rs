@@ -184,7 +184,7 @@ fn a_run_as_a_peer_prints_what_peers_print() {
 fn threads_share_the_lines_of_trees() {
     let [one, shared, each] =
         ["", "--threads 4 --share", "--threads 4"].map(|more| json(&format!("run trees 12 {more}")));
-    // The lines are those of one thread, and so is what is allocated, whatever threads leave unused.
+    // The lines equal those of one thread, and so do the allocations, apart from unused cells of the threads.
     assert_eq!((&shared["lines"], &shared["threads"]), (&one["lines"], &json!(4)));
     assert_eq!((&shared["workload"], &one["workload"]), (&json!("trees-shared"), &json!("trees")));
     let [one, shared, each] = [one, shared, each].map(|f| f["allocated_bytes"].as_f64().unwrap());

@@ -514,7 +514,7 @@ fn freeing_a_large_object_restores_the_budget() {
         }
     }
     let stats = heap.space.stats();
-    // What was allocated was, whatever became of it.
+    // The allocated bytes count, also of freed objects.
     let all = 1000 * 30 * 100_000usize.next_multiple_of(PAGE_SIZE);
     assert_eq!((stats.allocated_in_cycle, stats.total_allocated, stats.small_allocated), (0, all as u64, 0));
     heap.owner().flush();
@@ -615,7 +615,7 @@ fn a_release_that_never_ends_delays_no_thread() {
     heap.space.finish_sweep();
     let policy = ReleasePolicy { most: PageCount(512), huge_pages: false };
     let mut allocated = false;
-    // SAFETY: what is released here is free again at the end.
+    // SAFETY: the released pages are free again at the end.
     let pages = unsafe { heap.space.memory().pages() };
     pages.scavenge(Effort::Full, policy, |_, _| {
         assert!(pages.is_releasing());

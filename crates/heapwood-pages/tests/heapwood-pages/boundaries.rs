@@ -291,7 +291,7 @@ fn the_tree_reaches_as_high_as_the_grown_pages() {
             let first = place((distance - 1) * chunk);
             pages.grow(first, PageCount(chunk)).unwrap();
             pages.is_valid().unwrap();
-            // What was free before is still found, first fit by address.
+            // The pages that were free before are still found, first fit by address.
             let run = pages.allocate(PageCount(12)).unwrap();
             pages.is_valid().unwrap();
             held.push(run);

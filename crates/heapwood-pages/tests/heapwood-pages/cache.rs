@@ -185,7 +185,7 @@ fn a_cache_takes_blocks_on_either_side_of_every_level_boundary() {
             pages.is_valid().unwrap();
             pages.flush(&mut above);
             pages.is_valid().unwrap();
-            // What came back from below ends where a run begins that is in use, and is found by all its length.
+            // The returned pages end at a used run, and are found at full length.
             let found = pages.allocate(PageCount(64 - MOST)).map(|run| run.first.0);
             assert_eq!(found, Ok(far - 64 + MOST), "level {level}");
             pages.free(PageIndex(far - 64), PageCount(64 + MOST)).unwrap();
@@ -297,7 +297,7 @@ fn a_run_that_the_cached_pages_complete_is_found() {
         into(&mut pages, &mut cache, 1);
         assert_eq!(from(&mut cache, 60), Some(1));
         if count == 16 {
-            // Too long even so: an error, and what was cached is free.
+            // Still too long: an error, and the cached pages are free.
             let none = AllocateError::NoRun { asked: PageCount(16), free: PageCount(15) };
             assert_eq!(pages.allocate_into(&mut cache, PageCount(16)), Err(none));
         } else {
@@ -307,7 +307,7 @@ fn a_run_that_the_cached_pages_complete_is_found() {
         pages.is_valid().unwrap();
         assert_eq!(pages.free_pages().0, 15 - count % 16);
     }
-    // Longer than what is ever cached.
+    // Longer than any cached run.
     let mut pages = only_free(1024, &[(0, 100)]);
     let mut cache = PageCache::EMPTY;
     into(&mut pages, &mut cache, 1);

@@ -101,7 +101,7 @@ fn no_page_is_allocated_twice_and_all_are_returned() {
                     assert!(longest_run(&caches[who]) < count.0, "it has such a run");
                 }
                 let most = PageCount([0, 30, 500, usize::MAX][random(4)]);
-                // Sometimes what it cannot serve leaves it as it is.
+                // Sometimes a request that it cannot serve leaves it unchanged.
                 if most.0 == usize::MAX {
                     None
                 } else {

@@ -52,7 +52,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
-    /// What the fuzz target `pages` does with its inputs.
+    /// As the fuzz target `pages` does with its inputs.
     #[test]
     fn steps_from_any_bytes_agree_with_the_model(data in prop::collection::vec(any::<u8>(), 0..300)) {
         replay(&data);

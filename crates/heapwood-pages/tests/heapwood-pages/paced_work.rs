@@ -19,7 +19,7 @@ const POLICY: ReleasePolicy = ReleasePolicy { most: PageCount(HUGE), huge_pages:
 struct Stub {
     cpu: Cell<Duration>,
     now: Cell<Duration>,
-    /// What a sleep of some length really takes.
+    /// The real length of a sleep.
     sleeps: fn(Duration) -> Duration,
     longest_sleep: Cell<Duration>,
 }
@@ -77,7 +77,7 @@ fn holes() -> (SharedPages<Bits48>, usize) {
     (pages, freed)
 }
 
-/// What a release of so many pages costs.
+/// The cost of a release of `pages` pages.
 fn cost(count: PageCount) -> Duration {
     2 * US + US * count.0 as u32 / 5
 }
@@ -135,7 +135,7 @@ fn free_pages_above_the_kept_ones_are_released_to_the_page() {
         if keep <= in_use {
             assert_eq!(released, freed, "all of it");
         } else if keep < 32 * 512 {
-            // Down to what is kept, and no further than the last run goes.
+            // Down to the kept pages, and no further than the last run.
             assert!((keep + 1 - HUGE..=keep).contains(&pages.resident().0), "{keep} {}", pages.resident());
         }
         assert_eq!(released == 0, keep >= 32 * 512);

@@ -14,7 +14,7 @@ fn faulty() -> &'static Faulty {
 
 fn every_refusal<G: Geometry>(window: usize, regions: &[(usize, usize)]) {
     let kernel = faulty();
-    // How many requests it takes when all are granted.
+    // The number of requests if all are granted.
     let mut plain = PageAllocator::<G>::new(kernel, PageCount(window)).unwrap();
     let of_new = kernel.requests();
     assert!(of_new >= G::LEVELS, "each level has an array");
@@ -30,7 +30,7 @@ fn every_refusal<G: Geometry>(window: usize, regions: &[(usize, usize)]) {
         let before = kernel.requests();
         plain.grow(PageIndex(first), PageCount(count)).unwrap();
         let of_grow = kernel.requests() - before;
-        // A refused grow may keep what it had committed, so each later one gets a request further.
+        // A refused grow may keep its committed memory, so each later one gets one request further.
         let mut refusals = 0;
         loop {
             let state = seen(&pages);

@@ -90,7 +90,7 @@ fn the_highest_address_is_released_first() {
 
 #[test]
 fn without_huge_pages_the_highest_run_is_released_in_parts() {
-    // A run over two chunks is two; each piece is the end of what is left.
+    // A run over two chunks is two; each part is the end of the rest.
     let pages = free(1024, &[(300, 500)]);
     let pieces = [(700, 100), (600, 100), (512, 88), (412, 100), (312, 100), (300, 12)];
     assert_eq!(all(&pages, Effort::Full, at_most(100, RUNS)), pieces);
@@ -138,7 +138,7 @@ fn a_partly_scavenged_free_huge_page_is_released_whole() {
     pages.is_valid().unwrap();
     assert_eq!((pages.free_pages().0, pages.scavenged_pages().0), (511, 511));
     assert_eq!(pages.begin_release(ChunkIndex(0), HUGE), None);
-    // Without huge pages, only what has memory.
+    // Without huge pages, only resident pages.
     pages.free(PageIndex(300), PageCount(1)).unwrap();
     let release = pages.begin_release(ChunkIndex(0), RUNS).unwrap();
     assert_eq!((release.first(), release.count().0, release.resident().0), (PageIndex(300), 1, 1));
@@ -177,7 +177,7 @@ fn dense_begins_at_31_of_32() {
         }
         assert_eq!(pages.is_dense(ChunkIndex(1)), dense, "{in_use}");
     }
-    // What does not exist cannot be released either.
+    // Missing pages cannot be released either.
     let mut pages = new::<Bits48>(1024);
     pages.grow(PageIndex(0), PageCount(16)).unwrap();
     assert!(pages.is_dense(ChunkIndex(0)) && pages.is_dense(ChunkIndex(1)) && pages.is_dense(ChunkIndex(2)));

@@ -101,7 +101,7 @@ impl<G: Geometry> Both<G> {
             Step::Allocate(cache, count) => self.allocate(cache, count),
             Step::Free(first, count) => {
                 let fits = count > 0 && first + count <= window;
-                // The allocator cannot tell what a cache holds from what is in use; nor may this test free it.
+                // The allocator cannot distinguish cached pages from used ones, so this test must not free them.
                 if fits && self.model[first..first + count].iter().any(|s| matches!(s, Cached(..))) {
                     return;
                 }
@@ -141,7 +141,7 @@ impl<G: Geometry> Both<G> {
         }
     }
 
-    /// What a cache held is free again.
+    /// Cached pages are free again.
     fn forget(&mut self, cache: usize) {
         for state in &mut self.model {
             match *state {
@@ -348,7 +348,7 @@ fn mutate(pages: &SharedPages<Bits48>, marks: &[AtomicBool], seed: u64, steps: u
 }
 
 /// Two mutators and a scavenger. `HEAPWOOD_PAGE_STEPS` is how many steps the mutators make together.
-/// Several caches are filled in one acquisition of the lock, up to what is asked for, and give all back in another.
+/// Several caches are filled in one acquisition of the lock, up to the request, and flushed in another.
 #[test]
 fn caches_are_filled_together() {
     for most in [0, 1, 17, 64, 100, 200, 256, 1000] {

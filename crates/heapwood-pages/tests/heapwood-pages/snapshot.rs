@@ -18,7 +18,7 @@ fn lived_in<G: Geometry>(window: usize, steps: &[(u8, usize, usize)]) -> SharedP
         match what {
             0 => drop(pages.grow(first, count)),
             1 => drop(pages.allocate(&mut cache, count)),
-            // What a cache holds looks as if it were in use.
+            // Cached pages count as in use.
             2 if (first.0..first.0 + count.0).any(|page| cache.get(PageIndex(page)).is_some()) => {}
             2 => drop(pages.free(first, count)),
             3 => drop(pages.scavenge(Effort::Full, policy, |_, _| true)),

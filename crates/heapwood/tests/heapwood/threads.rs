@@ -252,7 +252,7 @@ fn announced_stacks_are_scanned() {
             }
             assert_list(own, 100);
             assert_list(theirs, 200);
-            // SAFETY: what follows is the return to the thread's own stack.
+            // SAFETY: the thread returns to its own stack next.
             unsafe { m.announce_stack(None, (&raw const theirs).cast()) }.unwrap();
         };
         thread::scope(|scope| {

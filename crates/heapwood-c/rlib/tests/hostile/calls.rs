@@ -63,14 +63,14 @@ struct World {
     m: *mut Mutator,
     /// Types, with their sizes and whether they may hold pointers, in the order of their registration.
     types: Vec<(u32, usize)>,
-    /// Handles that are held, and what they hold.
+    /// Live handles and their objects.
     handles: Vec<(*mut AtomicUsize, usize)>,
     roots: Vec<u64>,
     /// The slots of registered roots, which outlive them, with an object or null in each word.
     slots: Box<[usize; 64]>,
     /// Stacks that are registered: eight words of `room` each.
     stacks: Vec<*mut Stack>,
-    /// What they lie in.
+    /// The room of the stacks.
     room: Box<[usize; 64]>,
 }
 
@@ -246,7 +246,7 @@ impl World {
             }
             9 if !self.handles.is_empty() => {
                 let (handle, _) = self.handles.swap_remove(bytes.byte() as usize % self.handles.len());
-                // SAFETY: freeing checks what it is given.
+                // SAFETY: freeing checks its argument.
                 unsafe {
                     assert_eq!(hw_handle_free(None, handle), Status::EINVAL);
                     assert_eq!(hw_handle_free(Some(self.m()), null_mut()), Status::OK);
@@ -262,7 +262,7 @@ impl World {
                 let start = &raw const self.slots[i];
                 let n = n.min(64 - i);
                 let heap = if bad == 1 { None } else { self.heap() };
-                // SAFETY: the slots outlive the heap, and hold objects that handles hold, or null, or what was one; what
+                // SAFETY: the slots outlive the heap, and hold objects of live handles, or null, or stale addresses; what
                 // is not aligned, too long or backwards is refused before it is read.
                 let root = unsafe {
                     match (op, bad) {
@@ -357,7 +357,7 @@ impl World {
                 let high = low.wrapping_byte_add(64);
                 let (mut stack, mut why) = (null_mut(), ErrorReport::NONE);
                 let heap = if bad == 1 { None } else { self.heap() };
-                // SAFETY: the room outlives the heap; what is no stack is refused before it is read.
+                // SAFETY: the room outlives the heap; an invalid stack is refused before it is read.
                 let status = unsafe {
                     match bad {
                         2 => hw_stack_range_add(heap, low, high, null_mut(), &mut why),
