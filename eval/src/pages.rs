@@ -38,7 +38,7 @@ use heapwood_report::machine::available_memory;
 use heapwood_report::size::{exact, show};
 use holes::Holes;
 use mix::Mix;
-use record::{How, Record, State};
+use record::{Access, Record, State};
 use report::{Report, Skipped};
 use sharing::Sharing;
 use states::{Bare, Fresh, Shared, tables_bytes};
@@ -149,18 +149,18 @@ impl Heap {
         let Heap { size, record, orders, checkerboard, random, mix } = self;
         let mut heap = Fresh::<Bare>::new(*size);
         fresh::bare(&mut heap, *size, clock, record)?;
-        frees::round(&mut heap.into_full()?, *size, orders, How::Bare, clock, record)?;
+        frees::round(&mut heap.into_full()?, *size, orders, Access::Bare, clock, record)?;
         let mut heap = Fresh::<Shared>::new(*size);
         fresh::shared(&mut heap, *size, clock, record)?;
-        frees::round(&mut heap.into_full()?, *size, orders, How::Lock, clock, record)?;
+        frees::round(&mut heap.into_full()?, *size, orders, Access::Lock, clock, record)?;
 
-        for how in [How::Lock, How::Cached] {
+        for how in [Access::Lock, Access::Cached] {
             checkerboard.allocate(1, how, clock, record)?;
         }
         checkerboard.pair(2, clock, record)?;
         checkerboard.pair(64, clock, record)?;
         for pages in [1, 2] {
-            for how in [How::Lock, How::Cached] {
+            for how in [Access::Lock, Access::Cached] {
                 random.allocate(pages, how, clock, record)?;
             }
         }

@@ -13,21 +13,21 @@ mod report;
 
 use crate::args::{Replay, Request};
 use crate::moments::{self, Moment};
-use crate::timing::{Clock, Enough, Series, rounds};
-use drain::{Drain, Drained};
+use crate::timing::{Clock, PassEnd, Series, rounds};
+use drain::{Drain, DrainResult};
 use heapwood_report::{CommandError, Header, Progress};
 use report::{Report, Row, SampleReport};
 use std::time::Duration;
 
 /// The least timed part of a pass on a small sample, unless making its allocators takes too long.
-const ENOUGH: Enough = Enough { ns: 100_000.0, wall: Duration::from_millis(5) };
+const ENOUGH: PassEnd = PassEnd { ns: 100_000.0, wall: Duration::from_millis(5) };
 
 /// One line of the tables, while it is measured.
 struct Case<'a> {
     moment: &'a Moment,
     drain: Drain,
     /// The same in every pass.
-    drained: Drained,
+    drained: DrainResult,
     ns: Series,
 }
 

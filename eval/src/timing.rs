@@ -48,7 +48,7 @@ impl Clock {
     /// not timed. A short stretch is repeated until the time is long enough.
     pub(crate) fn pass<S>(
         &self,
-        enough: Enough,
+        enough: PassEnd,
         state: &mut S,
         operations: usize,
         mut work: impl FnMut(&mut S) -> usize,
@@ -65,7 +65,7 @@ impl Clock {
             ns += took;
             stretches += 1;
             undo(state)?;
-            if ns >= enough.ns || stretches == Enough::MOST_STRETCHES || begin.elapsed() >= enough.wall {
+            if ns >= enough.ns || stretches == PassEnd::MOST_STRETCHES || begin.elapsed() >= enough.wall {
                 return Ok(Pass { operations, ns: ns / (operations * stretches) as f64 });
             }
         }
@@ -74,14 +74,14 @@ impl Clock {
 
 /// The end of a pass.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Enough {
+pub(crate) struct PassEnd {
     /// The least time that is divided by operations,
     pub(crate) ns: f64,
     /// unless it takes so long with all that is not timed.
     pub(crate) wall: Duration,
 }
 
-impl Enough {
+impl PassEnd {
     /// The most stretches of a pass.
     const MOST_STRETCHES: usize = 10_000;
 }
@@ -154,7 +154,7 @@ impl Series {
 mod tests {
     use super::*;
 
-    const ENOUGH: Enough = Enough { ns: 50_000.0, wall: Duration::MAX };
+    const ENOUGH: PassEnd = PassEnd { ns: 50_000.0, wall: Duration::MAX };
 
     fn busy(ns: u128) {
         let begin = Instant::now();
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn a_mostly_untimed_pass_ends() {
-        let enough = Enough { wall: Duration::from_millis(2), ..ENOUGH };
+        let enough = PassEnd { wall: Duration::from_millis(2), ..ENOUGH };
         let mut stretches = 0;
         let slow = |_: &mut ()| {
             stretches += 1;

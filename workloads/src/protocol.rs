@@ -13,20 +13,20 @@ pub fn print(line: &Line) -> String {
 
 /// The output of one run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct RunOutput {
     /// The check values, in order.
     pub checks: Vec<String>,
     /// Names and values.
     pub figures: Vec<(String, f64)>,
 }
 
-impl Said {
+impl RunOutput {
     /// Parses an output.
     ///
     /// # Errors
     /// There is no check value, or a figure is not a number.
-    pub fn parse(stdout: &str) -> Result<Said, String> {
-        let mut said = Said { checks: Vec::new(), figures: Vec::new() };
+    pub fn parse(stdout: &str) -> Result<RunOutput, String> {
+        let mut said = RunOutput { checks: Vec::new(), figures: Vec::new() };
         for line in stdout.lines() {
             match line.strip_prefix("figure ") {
                 None => said.checks.push(line.to_string()),
@@ -46,7 +46,7 @@ impl Said {
     }
 
     /// The first line that differs from another run's, which `whose` names.
-    pub fn differs_from<'a>(&'a self, other: &'a Said, whose: &'a str) -> Option<Difference<'a>> {
+    pub fn differs_from<'a>(&'a self, other: &'a RunOutput, whose: &'a str) -> Option<Difference<'a>> {
         let count = self.checks.len().max(other.checks.len());
         let pairs = (0..count).map(|k| (k, self.checks.get(k), other.checks.get(k)));
         let (line, here, there) = { pairs }.find(|(_, here, there)| here != there)?;
@@ -91,28 +91,28 @@ mod tests {
             figures: vec![("mops", 2.5), ("gap_us", 1e9)],
             fields: serde_json::Value::Null,
         };
-        let said = Said::parse(&(print(&line) + "\n")).unwrap();
+        let said = RunOutput::parse(&(print(&line) + "\n")).unwrap();
         assert_eq!(said.checks, ["churn ops 3"]);
         assert_eq!(said.figures, [("mops".to_string(), 2.5), ("gap_us".to_string(), 1e9)]);
     }
 
     #[test]
     fn check_values_and_figures_are_distinguished() {
-        let said = Said::parse("churn ops 3\nfigure mops 2.5\nfigure gap_us 1e3\ndone\n").unwrap();
+        let said = RunOutput::parse("churn ops 3\nfigure mops 2.5\nfigure gap_us 1e3\ndone\n").unwrap();
         assert_eq!(said.checks, ["churn ops 3", "done"]);
         assert_eq!(said.figures, [("mops".to_string(), 2.5), ("gap_us".to_string(), 1000.0)]);
         for wrong in
             ["a\nfigure", "a\nfigure ", "a\nfigure mops", "a\nfigure mops fast", "a\nfigure mops inf"]
         {
             // A bare word is a check value, and will differ.
-            assert_eq!(Said::parse(wrong).is_err(), wrong != "a\nfigure", "{wrong}");
+            assert_eq!(RunOutput::parse(wrong).is_err(), wrong != "a\nfigure", "{wrong}");
         }
-        assert!(Said::parse("").is_err() && Said::parse("figure mops 1\n").is_err());
+        assert!(RunOutput::parse("").is_err() && RunOutput::parse("figure mops 1\n").is_err());
     }
 
     #[test]
     fn any_difference_is_found() {
-        let said = |text: &str| Said::parse(text).unwrap();
+        let said = |text: &str| RunOutput::parse(text).unwrap();
         let a = said("one\ntwo\nfigure x 1");
         assert_eq!(a.differs_from(&said("one\ntwo\nfigure x 2"), "off"), None);
         for (other, words) in [

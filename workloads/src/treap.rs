@@ -119,14 +119,14 @@ fn spell(r: u64, room: &mut [u8; LONGEST]) -> &[u8] {
 
 /// The result of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
+pub struct Lookups {
     /// Keys that were found.
     pub keys: u64,
     /// A checksum of their values in order.
     pub sum: u64,
 }
 
-impl Found {
+impl Lookups {
     fn look_up(&mut self, tree: Tree, r: u64) {
         if let Some(value) = find(tree, spell(r, &mut [0; LONGEST])) {
             self.keys += 1;
@@ -147,11 +147,11 @@ pub struct Outcome {
     /// A checksum of the values in the order of their keys.
     pub checksum: u64,
     /// Lookups of the reader in its snapshots.
-    pub snapshots: Found,
+    pub snapshots: Lookups,
     /// Lookups of all keys.
-    pub present: Found,
+    pub present: Lookups,
     /// Lookups of keys that were not inserted.
-    pub absent: Found,
+    pub absent: Lookups,
     /// The time of all inserts, with the reader's lookups.
     pub insert_s: f64,
     /// The time of the lookups after them.
@@ -218,7 +218,7 @@ fn insert(m: &Mutator, index: Tree, r: u64, random: u64) -> Tree {
 }
 
 /// Inserts `keys` keys in batches while a reader holds older snapshots. Returns the last published index.
-fn insert_all(m: &Mutator, keys: u64, random: &mut Random, snapshots: &mut Found) -> Held {
+fn insert_all(m: &Mutator, keys: u64, random: &mut Random, snapshots: &mut Lookups) -> Held {
     let (mut published, mut snapshot): (Held, Held) = (None, None);
     // The first key of each batch.
     let mut firsts = Vec::new();

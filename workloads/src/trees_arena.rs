@@ -37,7 +37,7 @@ pub const EARLY_RETURN: Workload = workload(
 
 /// In bump arenas written for this program, the lower bound of their cost in Rust.
 pub const BUMP: Workload =
-    workload("trees-arena-bump", "Binary trees in bump arenas written for them", run::<ByHand>);
+    workload("trees-arena-bump", "Binary trees in bump arenas written for them", run::<BumpArenas>);
 
 const fn workload(name: &'static str, about: &'static str, share: workload::Share) -> Workload {
     Workload {
@@ -150,7 +150,7 @@ impl<D: Document> Memory for Of<D> {
 }
 
 /// Bump arenas written for this program.
-struct ByHand;
+struct BumpArenas;
 
 fn build_by_hand(arena: &BumpArena, depth: u32) -> *const DocumentNode {
     let (left, right) = match depth {
@@ -160,7 +160,7 @@ fn build_by_hand(arena: &BumpArena, depth: u32) -> *const DocumentNode {
     arena.node(left, right)
 }
 
-impl Memory for ByHand {
+impl Memory for BumpArenas {
     type Arena<'m> = BumpArena;
 
     fn tree(arena: &BumpArena, depth: u32) -> u64 {
@@ -319,6 +319,6 @@ mod tests {
         assert_eq!(lines::<Small>(13, 2), expected);
         assert_eq!(lines::<Huge>(13, 1), expected);
         assert_eq!(lines::<Early>(13, 3), expected);
-        assert_eq!(lines::<ByHand>(13, 2), expected);
+        assert_eq!(lines::<BumpArenas>(13, 2), expected);
     }
 }

@@ -95,20 +95,20 @@ impl Methods for Recursive {
 }
 
 /// The monitor that an object's word points to.
-struct Inside {
+struct MonitorMutex {
     mutex: Box<dyn Methods>,
 }
 
 /// An object with a word for a monitor, as every class instance in D has.
 #[derive(Default)]
 pub(super) struct Monitor {
-    inside: AtomicPtr<Inside>,
+    inside: AtomicPtr<MonitorMutex>,
 }
 
 impl Monitor {
     /// The monitor, made on first use.
     #[inline(always)]
-    fn inside(&self) -> &Inside {
+    fn inside(&self) -> &MonitorMutex {
         let mut found = self.inside.load(Ordering::Acquire);
         if found.is_null() {
             found = self.make();
@@ -119,10 +119,10 @@ impl Monitor {
 
     #[cold]
     #[inline(never)]
-    fn make(&self) -> *mut Inside {
+    fn make(&self) -> *mut MonitorMutex {
         // Hides the type from the compiler, so that the calls stay virtual.
         let mutex: Box<dyn Methods> = black_box(Box::new(Recursive::default()));
-        let made = Box::into_raw(Box::new(Inside { mutex }));
+        let made = Box::into_raw(Box::new(MonitorMutex { mutex }));
         match self.inside.compare_exchange(std::ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => made,
             Err(others) => {

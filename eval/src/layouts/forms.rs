@@ -2,7 +2,7 @@
 //! nest of loops. Invariant: all forms have the same pointers, which is checked when they are made.
 
 use super::bits;
-use super::recursive::Old;
+use super::recursive::RecursiveForm;
 use super::types::{ROOM, Type};
 use crate::timing::{Clock, Series};
 use heapwood_layout::program::{Nest, Node, Piece, Program, ProgramBuf};
@@ -28,7 +28,7 @@ pub(super) struct Forms {
     program: ProgramBuf<ROOM>,
     /// One bit a word.
     unrolled: Vec<u64>,
-    old: Old,
+    old: RecursiveForm,
     nodes: [Node; NODES],
     out: Vec<u64>,
     pub(super) pointers: u64,

@@ -3,7 +3,7 @@
 //! Invariant: both forms of a pattern have the same bits, which is checked when it is made.
 
 use crate::layouts::forms::unroll;
-use crate::layouts::recursive::Old;
+use crate::layouts::recursive::RecursiveForm;
 use crate::timing::{Clock, Series};
 use heapwood_layout::program::{BuildError, Builder, Program};
 use heapwood_report::CommandError;
@@ -19,7 +19,7 @@ pub(crate) struct Pattern {
     pub(crate) bytes: Vec<u8>,
     /// Go's best pass, in bits a nanosecond, if published.
     pub(crate) go: Option<f64>,
-    old: Old,
+    old: RecursiveForm,
     out: Vec<u64>,
     pub(crate) decode: Series,
     pub(crate) older: Series,
@@ -28,7 +28,7 @@ pub(crate) struct Pattern {
 /// Both forms while they are built.
 struct Both {
     program: Builder<ROOM>,
-    old: Vec<Old>,
+    old: Vec<RecursiveForm>,
 }
 
 type Built = Result<Both, BuildError>;
@@ -66,28 +66,29 @@ fn some(bits: impl IntoIterator<Item = bool>) -> Built {
         let word = block.iter().rev().fold(0, |word, &bit| word << 1 | u64::from(bit));
         program.push_bits(word, block.len() as u32)?;
     }
-    Ok(Both { program, old: vec![Old::Bits(bits)] })
+    Ok(Both { program, old: vec![RecursiveForm::Bits(bits)] })
 }
 
 fn array(element: Built, n: u64) -> Built {
     let Both { program: element, old } = element?;
     let mut program = Builder::new();
     program.push_array(element.body(), element.words(), n)?;
-    Ok(Both { program, old: vec![Old::Array(Box::new(Old::Seq(old)), n)] })
+    Ok(Both { program, old: vec![RecursiveForm::Array(Box::new(RecursiveForm::Seq(old)), n)] })
 }
 
 fn node(words: u64) -> Built {
     let mut program = Builder::new();
     program.push_scalars(words)?;
     program.push_pointers(2)?;
-    let scalars = Old::Array(Box::new(Old::Seq(vec![Old::Bits(vec![false])])), words);
-    Ok(Both { program, old: vec![scalars, Old::Bits(vec![true, true])] })
+    let scalars =
+        RecursiveForm::Array(Box::new(RecursiveForm::Seq(vec![RecursiveForm::Bits(vec![false])])), words);
+    Ok(Both { program, old: vec![scalars, RecursiveForm::Bits(vec![true, true])] })
 }
 
 impl Pattern {
     fn new(name: &'static str, go: Option<f64>, built: Built) -> Result<Pattern, CommandError> {
         let Both { program, old } = built.map_err(CommandError::run)?;
-        let (program, old) = (program.try_finish().map_err(CommandError::run)?, Old::Seq(old));
+        let (program, old) = (program.try_finish().map_err(CommandError::run)?, RecursiveForm::Seq(old));
         let out = unroll(&program.program());
         let mut again = vec![0u64; out.len()];
         old.decode(&mut again, 0);

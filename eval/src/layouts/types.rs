@@ -1,6 +1,6 @@
 //! The types of Go's SetType benchmarks, and published measurements of them.
 
-use super::recursive::Old;
+use super::recursive::RecursiveForm;
 use heapwood_layout::program::{BuildError, Builder, ProgramBuf};
 use serde::Serialize;
 
@@ -95,12 +95,14 @@ impl Type {
     }
 
     /// The older form: an array is interpreted again for each element.
-    pub(super) fn old(&self) -> Old {
-        let run = |pointer: bool, words: u64| Old::Array(Box::new(Old::Bits(vec![pointer])), words);
+    pub(super) fn old(&self) -> RecursiveForm {
+        let run = |pointer: bool, words: u64| {
+            RecursiveForm::Array(Box::new(RecursiveForm::Bits(vec![pointer])), words)
+        };
         let parts = [(false, self.before), (true, self.pointers), (false, self.behind)];
         let parts = parts.into_iter().filter(|(_, words)| *words > 0);
-        Old::Array(
-            Box::new(Old::Seq(parts.map(|(pointer, words)| run(pointer, words)).collect())),
+        RecursiveForm::Array(
+            Box::new(RecursiveForm::Seq(parts.map(|(pointer, words)| run(pointer, words)).collect())),
             self.elements,
         )
     }

@@ -2,7 +2,7 @@
 //! cycle has begun, so that in every pass the first free of a chunk writes the scavenger's index.
 
 use super::fresh::MOST;
-use super::record::{How, PASS, Record, State, Stream, What};
+use super::record::{Access, Operation, PASS, Record, State, Stream};
 use super::states::{Allocator, CHUNK, ONE, Pages};
 use crate::draw::Draw;
 use crate::timing::Clock;
@@ -53,7 +53,7 @@ pub(super) fn round<A: Allocator>(
     full: &mut A,
     PageCount(full_size): PageCount,
     orders: &Orders,
-    how: How,
+    how: Access,
     clock: &Clock,
     record: &mut Record,
 ) -> Result<(), CommandError> {
@@ -62,16 +62,16 @@ pub(super) fn round<A: Allocator>(
     pages.try_for_each(|page| full.give(PageIndex(page), ONE)).map_err(CommandError::run)?;
     while full.take(ONE).is_ok() {}
     for (what, order) in [
-        (What::FreeAscending, &orders.ascending),
-        (What::FreeRandom, &orders.random),
-        (What::FreeEveryOther, &orders.every_other),
+        (Operation::FreeAscending, &orders.ascending),
+        (Operation::FreeRandom, &orders.random),
+        (Operation::FreeEveryOther, &orders.every_other),
     ] {
         stream(full, (what, how), order, clock, record, |full| {
             order.iter().take_while(|&&(first, count)| full.give(first, count).is_ok()).count()
         })?;
     }
     let order = &orders.every_other;
-    stream(full, (What::FreeEveryOtherInBatches, how), order, clock, record, |full| {
+    stream(full, (Operation::FreeEveryOtherInBatches, how), order, clock, record, |full| {
         let freed = order.chunks(BATCH).take_while(|batch| full.give_batch(batch).is_ok());
         freed.map(<[Pages]>::len).sum()
     })
@@ -79,7 +79,7 @@ pub(super) fn round<A: Allocator>(
 
 fn stream<A: Allocator>(
     full: &mut A,
-    (what, how): (What, How),
+    (what, how): (Operation, Access),
     order: &[Pages],
     clock: &Clock,
     record: &mut Record,

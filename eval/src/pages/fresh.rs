@@ -1,7 +1,7 @@
 //! Streams of allocations from pages never used: bare, with the lock, and through a page cache. Invariant: a pass
 //! requests no more pages than there are, so that no failed request is timed.
 
-use super::record::{How, PASS, Record, State, Stream, What};
+use super::record::{Access, Operation, PASS, Record, State, Stream};
 use super::states::{Allocator, Bare, Fresh, Shared, tables_bytes};
 use crate::timing::{Clock, Pass};
 use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun};
@@ -38,7 +38,7 @@ pub(super) fn bare(
     record: &mut Record,
 ) -> Result<(), CommandError> {
     for pages in SIZES {
-        stream(fresh, size, clock, record, (pages, How::Bare), |heap, _, count| heap.allocate(count))?;
+        stream(fresh, size, clock, record, (pages, Access::Bare), |heap, _, count| heap.allocate(count))?;
     }
     Ok(())
 }
@@ -51,12 +51,12 @@ pub(super) fn shared(
     record: &mut Record,
 ) -> Result<(), CommandError> {
     for pages in SIZES {
-        stream(fresh, size, clock, record, (pages, How::Lock), |heap, _, count| {
+        stream(fresh, size, clock, record, (pages, Access::Lock), |heap, _, count| {
             heap.allocate_uncached(count)
         })?;
     }
     for pages in SIZES.into_iter().filter(|&pages| pages <= MOST_CACHED) {
-        stream(fresh, size, clock, record, (pages, How::Cached), |heap, cache, count| {
+        stream(fresh, size, clock, record, (pages, Access::Cached), |heap, cache, count| {
             heap.allocate(cache, count)
         })?;
     }
@@ -83,10 +83,10 @@ fn stream<A: Allocator>(
     size: PageCount,
     clock: &Clock,
     record: &mut Record,
-    (pages, how): (usize, How),
+    (pages, how): (usize, Access),
     take: impl Fn(&mut A, &mut PageCache, PageCount) -> Result<PageRun, AllocateError>,
 ) -> Result<(), CommandError> {
-    let stream = Stream { state: State::Fresh, what: What::Allocate, pages, how };
+    let stream = Stream { state: State::Fresh, what: Operation::Allocate, pages, how };
     let count = PageCount(pages);
     let most = (size.0 / pages).min(MOST).min(MOST_PAGES / pages);
     if most < LEAST {

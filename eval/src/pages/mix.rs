@@ -2,7 +2,7 @@
 //! allocated in turn. It runs without a lock, since only the bare allocator can claim given pages, which restores the
 //! initial state. Invariant: before every pass the heap and the list of runs are the same.
 
-use super::record::{How, PASS, Record, State, Stream, What};
+use super::record::{Access, Operation, PASS, Record, State, Stream};
 use super::states::{Bare, Pages};
 use crate::draw::Draw;
 use crate::timing::Clock;
@@ -40,7 +40,8 @@ impl Mix {
     }
 
     pub(super) fn round(&mut self, clock: &Clock, record: &mut Record) -> Result<(), CommandError> {
-        let stream = Stream { state: State::RandomRuns, what: What::Mix, pages: LONGEST, how: How::Bare };
+        let stream =
+            Stream { state: State::RandomRuns, what: Operation::Mix, pages: LONGEST, how: Access::Bare };
         if self.done.is_empty() {
             self.try_out()?;
             record.tried(stream, PAIRS);

@@ -1,12 +1,12 @@
 //! The measurements of one heap: nanoseconds an operation, for every stream of operations and round. Invariant: a
 //! series has one value a round, except the first round, which warms up and determines the operations of a pass.
 
-use crate::timing::{Enough, Pass};
+use crate::timing::{Pass, PassEnd};
 use serde::Serialize;
 use std::time::Duration;
 
 /// The operations of a pass that is long enough.
-pub(super) const PASS: Enough = Enough { ns: 50_000.0, wall: Duration::MAX };
+pub(super) const PASS: PassEnd = PassEnd { ns: 50_000.0, wall: Duration::MAX };
 
 /// The states of heaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -27,7 +27,7 @@ pub(super) enum State {
 /// The repeated operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum What {
+pub(super) enum Operation {
     Allocate,
     /// An allocation, and a free of the same run: one operation.
     AllocateAndFree,
@@ -43,7 +43,7 @@ pub(super) enum What {
 /// The path of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum How {
+pub(super) enum Access {
     /// The allocator alone: the work inside the lock.
     Bare,
     /// With an uncontended lock around each operation.
@@ -56,10 +56,10 @@ pub(super) enum How {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Stream {
     pub(super) state: State,
-    pub(super) what: What,
+    pub(super) what: Operation,
     /// The pages of one operation.
     pub(super) pages: usize,
-    pub(super) how: How,
+    pub(super) how: Access,
 }
 
 /// A stream's passes.

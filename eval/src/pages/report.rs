@@ -1,7 +1,7 @@
 //! The report. `--json` prints it as serialised here; the tables show the same numbers. Invariant: a stream has a cell
 //! for each heap that has room for enough operations, and no other.
 
-use super::record::{How, Record, State, Stream};
+use super::record::{Access, Record, State, Stream};
 use super::states::tables_bytes;
 use super::{sharing, threads};
 use crate::args::Pages;
@@ -66,7 +66,7 @@ pub(super) struct Cell {
 #[derive(Serialize)]
 pub(super) struct Flatness {
     pub(super) pages: usize,
-    pub(super) how: How,
+    pub(super) how: Access,
     /// The slowest over the fastest.
     pub(super) ratio: f64,
     pub(super) dearest_bytes: usize,

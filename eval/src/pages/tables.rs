@@ -3,7 +3,7 @@
 
 use super::frees::BATCH;
 use super::fresh::LEAST;
-use super::record::{How, State, Stream, What};
+use super::record::{Access, Operation, State, Stream};
 use super::report::{Report, Row};
 use super::sharing::WRITES_A_VISIT;
 use super::states::LARGE;
@@ -52,9 +52,9 @@ impl fmt::Display for Report {
             PageCache::MOST
         );
         for (how, title) in [
-            (How::Bare, "Pages never used, allocated without the lock:"),
-            (How::Lock, "Pages never used, with the uncontended lock:"),
-            (How::Cached, cached.as_str()),
+            (Access::Bare, "Pages never used, allocated without the lock:"),
+            (Access::Lock, "Pages never used, with the uncontended lock:"),
+            (Access::Cached, cached.as_str()),
         ] {
             section(f, report, title, |stream| stream.state == State::Fresh && stream.how == how)?;
         }
@@ -186,11 +186,11 @@ fn flatness(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
     writeln!(f, "{table}")
 }
 
-fn way(how: How) -> &'static str {
+fn way(how: Access) -> &'static str {
     match how {
-        How::Bare => "bare",
-        How::Lock => "lock",
-        How::Cached => "cached",
+        Access::Bare => "bare",
+        Access::Lock => "lock",
+        Access::Cached => "cached",
     }
 }
 
@@ -199,13 +199,13 @@ fn name(stream: &Stream) -> String {
     let pages = count(stream.pages);
     match (stream.state, stream.what) {
         (State::Fresh, _) => pages,
-        (_, What::Allocate) => format!("allocate {pages}, {way}"),
-        (_, What::AllocateAndFree) => format!("allocate and free {pages} in the last chunk, {way}"),
-        (_, What::FreeAscending) => format!("ascending, {way}"),
-        (_, What::FreeRandom) => format!("random, {way}"),
-        (_, What::FreeEveryOther) => format!("every other, {way}"),
-        (_, What::FreeEveryOtherInBatches) => format!("every other, {BATCH} at a time, {way}"),
-        (_, What::Mix) => format!("free a random run, allocate 1 to {pages}, {way}"),
+        (_, Operation::Allocate) => format!("allocate {pages}, {way}"),
+        (_, Operation::AllocateAndFree) => format!("allocate and free {pages} in the last chunk, {way}"),
+        (_, Operation::FreeAscending) => format!("ascending, {way}"),
+        (_, Operation::FreeRandom) => format!("random, {way}"),
+        (_, Operation::FreeEveryOther) => format!("every other, {way}"),
+        (_, Operation::FreeEveryOtherInBatches) => format!("every other, {BATCH} at a time, {way}"),
+        (_, Operation::Mix) => format!("free a random run, allocate 1 to {pages}, {way}"),
     }
 }
 

@@ -25,7 +25,7 @@ pub(crate) struct Drain {
 
 /// The result of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Drained {
+pub(crate) struct DrainResult {
     pub(crate) allocations: usize,
     /// Acquisitions of the lock.
     pub(crate) visits: u64,
@@ -57,11 +57,11 @@ impl Drain {
     }
 
     /// The result, without timing.
-    pub(crate) fn run(&self, sample: &Snapshot) -> Result<Drained, CommandError> {
+    pub(crate) fn run(&self, sample: &Snapshot) -> Result<DrainResult, CommandError> {
         let pages = self.make(sample)?;
         let allocations = self.all(&pages);
         let figures = pages.stats();
-        Ok(Drained { allocations, visits: figures.lock_acquisitions, left: figures.free.0 })
+        Ok(DrainResult { allocations, visits: figures.lock_acquisitions, left: figures.free.0 })
     }
 }
 
@@ -127,7 +127,7 @@ mod tests {
         Snapshot { window: PageCount(2048), chunks: vec![chunk(0, 0x1111_1111_1111_1111), chunk(1, 0)] }
     }
 
-    fn drained(request: Request, cached: bool) -> Drained {
+    fn drained(request: Request, cached: bool) -> DrainResult {
         Drain::new(request, cached).run(&sample()).unwrap()
     }
 

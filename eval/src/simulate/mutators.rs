@@ -20,7 +20,7 @@ const LIVE_PERCENT: usize = 90;
 
 /// The effect of N mutators' caches on a heap, compared with none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Added {
+pub(crate) struct CacheCost {
     pub(crate) mutators: usize,
     /// Pages in caches, averaged over the ends of the later rounds, like the footprints.
     pub(crate) cached_pages: f64,
@@ -40,7 +40,7 @@ pub(crate) fn live_pages(sample: &Snapshot) -> usize {
 }
 
 /// For each number of mutators; nothing if the sample has too few pages for a program.
-pub(crate) fn simulate(sample: &Snapshot, mutators: &[usize]) -> Result<Vec<Added>, CommandError> {
+pub(crate) fn simulate(sample: &Snapshot, mutators: &[usize]) -> Result<Vec<CacheCost>, CommandError> {
     if live_pages(sample) == 0 {
         return Ok(Vec::new());
     }
@@ -49,7 +49,7 @@ pub(crate) fn simulate(sample: &Snapshot, mutators: &[usize]) -> Result<Vec<Adde
     let added = |&mutators: &usize| {
         let with = Turns::new(sample, mutators)?.play()?;
         let added = with.footprint - without.footprint;
-        Ok(Added {
+        Ok(CacheCost {
             mutators,
             cached_pages: with.cached,
             footprint_pages: with.footprint,

@@ -1,7 +1,7 @@
 //! The report of the simulations. `--json` prints it as serialised here; tables and picture show the same numbers.
 
 use super::cost::Cost;
-use super::mutators::Added;
+use super::mutators::CacheCost;
 use super::releases::Outcome;
 use crate::moments::Source;
 use heapwood_report::tables::{number, table};
@@ -25,7 +25,7 @@ pub(crate) struct SampleReport {
     /// The pages in use of the program of the second experiment.
     pub(crate) live_pages: usize,
     /// Empty if there are no pages.
-    pub(crate) caches: Vec<Added>,
+    pub(crate) caches: Vec<CacheCost>,
 }
 
 impl fmt::Display for Report {

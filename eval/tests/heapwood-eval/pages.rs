@@ -1,5 +1,5 @@
-//! `heapwood-eval pages`: that it measures what it says on heaps of the size it was given, counts what can be counted,
-//! and refuses what makes no sense with it. How long anything takes is not looked at, but that it takes time.
+//! `heapwood-eval pages`: it measures the named operations on heaps of the given sizes, counts correctly, and rejects wrong
+//! options. The tests check that times are positive, not how long they are.
 
 use crate::common::*;
 use heapwood_pages::PageCache;
@@ -218,9 +218,16 @@ fn wrong_options_name_the_cause() {
 #[test]
 fn the_help_names_the_measurements() {
     let help = output("pages --help");
-    for word in
-        ["The page allocator alone", "--heap", "16TiB", "lock", "page cache", "skipped", "7", "Exit codes"]
-    {
+    for word in [
+        "Measure the page allocator alone",
+        "--heap",
+        "16TiB",
+        "lock",
+        "page cache",
+        "skipped",
+        "7",
+        "Exit codes",
+    ] {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }
 }

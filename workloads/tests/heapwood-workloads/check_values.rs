@@ -221,9 +221,9 @@ fn treap_is_an_ordered_map() {
             nodes: map.len() as u64,
             depth: depth(&in_order.iter().map(|drawn| drawn >> 32).collect::<Vec<_>>()),
             checksum: values(&in_order),
-            snapshots: treap::Found { keys: seen.len() as u64, sum: values(seen) },
-            present: treap::Found { keys, sum: values(&drawn) },
-            absent: treap::Found::default(),
+            snapshots: treap::Lookups { keys: seen.len() as u64, sum: values(seen) },
+            present: treap::Lookups { keys, sum: values(&drawn) },
+            absent: treap::Lookups::default(),
             ..outcome
         };
         assert_eq!(outcome, expected, "treap {keys}");

@@ -6,7 +6,7 @@ use super::ab_table;
 use super::children::Children;
 use super::gobench::{self, Benchmark};
 use super::own_build;
-use super::programs::{How, Program};
+use super::programs::{Program, SettingBy};
 use super::rounds::Rounds;
 use crate::args::{Bench, Output, Size};
 use crate::room::check_size;
@@ -55,12 +55,12 @@ fn programs(
     for value in &ab.values {
         let name = format!("{}={value}", ab.setting.name());
         let how = match ab.setting {
-            Setting::Option(_) => How::Variable(VARIABLE, appended(std::env::var_os(VARIABLE), &name)),
+            Setting::Option(_) => SettingBy::Variable(VARIABLE, appended(std::env::var_os(VARIABLE), &name)),
             Setting::Prefetch => {
                 bar.show(format!("building with {name}"));
                 let folder = args.build_dir.clone().unwrap_or_else(own_build::folder);
                 let folder = std::path::absolute(folder).map_err(CommandError::run)?;
-                How::Executable(own_build::build(children, value, &folder)?)
+                SettingBy::Executable(own_build::build(children, value, &folder)?)
             }
         };
         let mut program = heapwood.with(name, how);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The peers that can run, and those that cannot.
-pub(crate) struct Built<'a> {
+pub(crate) struct PeerPrograms<'a> {
     pub(crate) ready: Vec<Ready<'a>>,
     pub(crate) skipped: Vec<Skipped>,
 }
@@ -42,11 +42,11 @@ pub(crate) fn build<'a>(
     manifest: &Manifest,
     chosen: &[&'a Peer],
     folder: Option<&Path>,
-) -> Result<Built<'a>, CommandError> {
+) -> Result<PeerPrograms<'a>, CommandError> {
     let folder = folder.map_or_else(|| default_folder(&manifest.folder), Path::to_path_buf);
     let folder = std::path::absolute(&folder).map_err(CommandError::run)?;
     let reasons = make(children, manifest, chosen, &folder)?;
-    let mut built = Built { ready: Vec::new(), skipped: Vec::new() };
+    let mut built = PeerPrograms { ready: Vec::new(), skipped: Vec::new() };
     for &peer in chosen {
         match reasons.why(&peer.unit) {
             Some(why) => built.skipped.push(Skipped { name: peer.name.clone(), why: why.into() }),

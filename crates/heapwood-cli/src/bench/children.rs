@@ -24,7 +24,7 @@ struct State {
 }
 
 /// A process that has ended.
-pub(crate) struct Ended {
+pub(crate) struct Completion {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -52,7 +52,7 @@ impl Children {
     /// # Errors
     ///
     /// The inner one if the program cannot be started, the outer one if a signal asks this command to end.
-    pub(crate) fn run(&self, command: &mut Command) -> Result<io::Result<Ended>, CommandError> {
+    pub(crate) fn run(&self, command: &mut Command) -> Result<io::Result<Completion>, CommandError> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut state = lock(&self.state);
         check(&state)?;
@@ -73,7 +73,7 @@ impl Children {
         check(&state)?;
         Ok(ended.and_then(|(stdout, stderr)| {
             let (status, used) = reaped?;
-            Ok(Ended { status, stdout, stderr, wall_s, used })
+            Ok(Completion { status, stdout, stderr, wall_s, used })
         }))
     }
 }
@@ -117,7 +117,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Ended {
+impl Completion {
     /// `None` on success. Otherwise the status and the end of standard error.
     pub(crate) fn failure(&self) -> Option<String> {
         if self.status.success() {

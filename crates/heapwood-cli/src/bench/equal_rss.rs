@@ -18,7 +18,7 @@ const PEER_RUNS: usize = 3;
 
 /// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Found {
+pub(crate) struct Candidate {
     pub(crate) percent: u32,
     rss_bytes: u64,
 }
@@ -57,13 +57,13 @@ pub(crate) struct Tuned<'a> {
 }
 
 /// The percentage with the memory nearest to `target`, after a few tries.
-fn search<E>(target: u64, mut rss: impl FnMut(u32) -> Result<u64, E>) -> Result<Found, E> {
+fn search<E>(target: u64, mut rss: impl FnMut(u32) -> Result<u64, E>) -> Result<Candidate, E> {
     let distance = |rss: u64| (rss as f64 / target as f64).ln().abs();
-    let (mut below, mut above): (Option<Found>, Option<Found>) = (None, None);
-    let mut best: Option<Found> = None;
+    let (mut below, mut above): (Option<Candidate>, Option<Candidate>) = (None, None);
+    let mut best: Option<Candidate> = None;
     let mut percent = Config::DEFAULT.percent;
     for attempt in 0..MOST_TRIES {
-        let tried = Found { percent, rss_bytes: rss(percent)? };
+        let tried = Candidate { percent, rss_bytes: rss(percent)? };
         if best.is_none_or(|best| distance(tried.rss_bytes) < distance(best.rss_bytes)) {
             best = Some(tried);
         }
@@ -90,7 +90,7 @@ fn search<E>(target: u64, mut rss: impl FnMut(u32) -> Result<u64, E>) -> Result<
 }
 
 /// A percentage strictly between the two, which are at least two apart.
-fn between(below: Found, above: Found, target: u64, halve: bool) -> u32 {
+fn between(below: Candidate, above: Candidate, target: u64, halve: bool) -> u32 {
     let (low, high) = (below.percent, above.percent);
     let share = match above.rss_bytes > below.rss_bytes && !halve {
         true => (target - below.rss_bytes) as f64 / (above.rss_bytes - below.rss_bytes) as f64,
@@ -103,7 +103,7 @@ fn between(below: Found, above: Found, target: u64, halve: bool) -> u32 {
 mod tests {
     use super::*;
 
-    fn found(target: u64, curve: impl Fn(u32) -> u64) -> (Found, u32) {
+    fn found(target: u64, curve: impl Fn(u32) -> u64) -> (Candidate, u32) {
         let mut tries = 0;
         let found = search(target, |percent| {
             tries += 1;

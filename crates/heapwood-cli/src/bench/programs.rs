@@ -22,7 +22,7 @@ fn numbers(size: Size, threads: bool) -> impl Iterator<Item = OsString> {
 }
 
 /// The way in which a program gets a setting.
-pub(crate) enum How {
+pub(crate) enum SettingBy {
     /// By this environment variable.
     Variable(&'static str, OsString),
     /// At build time.
@@ -69,12 +69,12 @@ impl Program {
     }
 
     /// Heapwood with another setting.
-    pub(crate) fn with(&self, name: String, setting: How) -> Program {
+    pub(crate) fn with(&self, name: String, setting: SettingBy) -> Program {
         let mut program = self.clone();
         program.name = name;
         match setting {
-            How::Variable(key, value) => program.env.push((key.into(), value)),
-            How::Executable(path) => program.path = path,
+            SettingBy::Variable(key, value) => program.env.push((key.into(), value)),
+            SettingBy::Executable(path) => program.path = path,
         }
         program
     }

@@ -9,7 +9,7 @@ use super::programs::Program;
 use heapwood_report::CommandError;
 use heapwood_report::Progress;
 use heapwood_workloads::Workload;
-use heapwood_workloads::protocol::Said;
+use heapwood_workloads::protocol::RunOutput;
 
 /// A program and its runs, the warm-up not counted.
 pub(crate) struct Entry {
@@ -33,7 +33,7 @@ pub(crate) struct Rounds<'a> {
     /// Heapwood first.
     pub(crate) entries: Vec<Entry>,
     /// The reference check values, and the program that they are from.
-    expected: Option<(String, Said)>,
+    expected: Option<(String, RunOutput)>,
 }
 
 impl<'a> Rounds<'a> {
@@ -117,7 +117,7 @@ impl<'a> Rounds<'a> {
         if let Some(why) = ended.failure() {
             return Ok(Err(why));
         }
-        let said = match Said::parse(&ended.stdout) {
+        let said = match RunOutput::parse(&ended.stdout) {
             Ok(said) => said,
             Err(why) => return Ok(Err(why)),
         };

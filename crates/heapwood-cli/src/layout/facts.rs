@@ -51,12 +51,12 @@ struct Instruction {
     /// The offset of its first byte.
     at: usize,
     #[serde(flatten)]
-    does: Does,
+    does: Effect,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Does {
+enum Effect {
     Emit { bits: u64 },
     Repeat { last: u64, times: u64 },
 }
@@ -91,8 +91,8 @@ impl Shown {
         let instruction = |(at, op)| Instruction {
             at,
             does: match op {
-                Op::Literal { bits, .. } => Does::Emit { bits },
-                Op::Repeat { last, times } => Does::Repeat { last, times },
+                Op::Literal { bits, .. } => Effect::Emit { bits },
+                Op::Repeat { last, times } => Effect::Repeat { last, times },
             },
         };
         Shown {
