@@ -4,8 +4,7 @@
  * blocking regions instead, and records the time of the heap's handlers.
  *
  *     cc -O2 -pthread stop_time.c -lheapwood && HEAPWOOD=stop=signals ./a.out THREADS COLLECTIONS [FORKS]
- *     cc -O2 -pthread -DLIBGC stop_time.c -lgc && ./a.out THREADS COLLECTIONS
- *  */
+ *     cc -O2 -pthread -DLIBGC stop_time.c -lgc && ./a.out THREADS COLLECTIONS */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>
