@@ -118,20 +118,16 @@ fn threads(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             two.map_or_else(dash, |two| number(two.ns.median / one.ns.median)),
         ]);
     }
-    writeln!(f)?;
     writeln!(
         f,
-        "Threads on one heap of 1 GiB, each of which allocates until it holds 1024 runs and frees them {BATCH} at a time:"
+        "\n\
+             Threads on one heap of 1 GiB, each of which allocates until it holds 1024 runs and frees them {BATCH} at a time:\n\
+             nanoseconds an operation of a thread, and acquisitions of the lock for 1000 operations of all of them.\n\
+             \n\
+             {table}"
     )?;
-    writeln!(
-        f,
-        "nanoseconds an operation of a thread, and acquisitions of the lock for 1000 operations of all of them."
-    )?;
-    writeln!(f)?;
-    writeln!(f, "{table}")?;
     if report.threads.iter().all(|outcome| outcome.threads == 1) {
-        writeln!(f)?;
-        writeln!(f, "Two threads are not measured: this process may use one core only.")?;
+        writeln!(f, "\nTwo threads are not measured: this process may use one core only.")?;
     }
     Ok(())
 }
@@ -149,21 +145,14 @@ fn sharing(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             show(case.ns_per_mib, 1.0),
         ]);
     }
-    writeln!(f)?;
     writeln!(
         f,
-        "1 GiB allocated in spans and freed by one thread: cached with frees {BATCH} at a time, uncached one by"
+        "\n\
+             1 GiB allocated in spans and freed by one thread: cached with frees {BATCH} at a time, uncached one by\n\
+             one. An acquisition of the lock is {WRITES_A_VISIT} read-modify-writes on a shared line. The time inside\n\
+             is that of the bare allocator for the same work, with the same caches in the same order, and without the\n\
+             scavenger's index.\n"
     )?;
-    writeln!(
-        f,
-        "one. An acquisition of the lock is {WRITES_A_VISIT} read-modify-writes on a shared line. The time inside"
-    )?;
-    writeln!(
-        f,
-        "is that of the bare allocator for the same work, with the same caches in the same order, and without the"
-    )?;
-    writeln!(f, "scavenger's index.")?;
-    writeln!(f)?;
     writeln!(f, "{table}")
 }
 
@@ -180,9 +169,10 @@ fn flatness(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             exact(flat.cheapest_bytes),
         ]);
     }
-    writeln!(f)?;
-    writeln!(f, "Flatness: streams from pages never used, the slowest heap over the fastest, by medians:")?;
-    writeln!(f)?;
+    writeln!(
+        f,
+        "\nFlatness: streams from pages never used, the slowest heap over the fastest, by medians:\n"
+    )?;
     writeln!(f, "{table}")
 }
 
