@@ -193,7 +193,7 @@ fn threads_share_the_lines_of_trees() {
     fails(
         &mut command("run churn 1000 --share"),
         2,
-        &["the threads of churn each do the whole of it", "--share goes with trees"],
+        &["the threads of churn each do the whole work", "--share needs trees"],
     );
 }
 
