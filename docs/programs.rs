@@ -1,7 +1,7 @@
-//! The Rust programs in the README and the guide: each is compiled and run as a documentation test of this crate, which has
-//! nothing else. (`.ci/documents` does the same for commands and for C.)
+//! The Rust programs in the README and the guide, as documentation tests. The crate has nothing else. (`.ci/documents` runs
+//! the commands and the programs in C.)
 
-#![cfg_attr(doctest, allow(missing_docs, reason = "the documents speak for themselves"))]
+#![cfg_attr(doctest, allow(missing_docs, reason = "the documents are the text"))]
 
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]

@@ -1,6 +1,6 @@
-//! How the shared library is linked. Its name for programs (SONAME) carries the part of the version that must be equal for a
-//! program and a library to fit together: the major, and while that is 0 the minor, too. So an incompatible library is not
-//! loaded in its place. And it stays loaded after dlclose, since exit hooks of threads that were attached may still run.
+//! Linker options of the shared library. Its SONAME has the part of the version that must be equal for a program and a
+//! library to be compatible: the major version, and while that is 0 the minor, too. So the loader rejects an incompatible
+//! library. The library stays loaded after dlclose, since exit hooks of attached threads may still run.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");

@@ -1,12 +1,13 @@
-//! `heapwood-eval allocation`: what a lock around every allocation costs, beside runs of cells that belong to the thread: the
-//! experiment of D's "GC optimizations, round 3". Its programs run with each lock, on several numbers of threads, in one
-//! binary: each is a copy made by the compiler, so that no branch of one is in the fast path of another.
+//! `heapwood-eval allocation`: the cost of a lock around every allocation, compared with runs of cells that belong to
+//! the thread. It is the experiment of D's "GC optimizations, round 3". Its programs run with each lock, on several
+//! numbers of threads, in one binary. The compiler makes a copy of a program for each lock, so no copy has a branch for
+//! another one.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | `locks` | what is around an allocation: nothing, a mutex, a spin lock, a reader's side |
-//! | `recursive` | the document's own two: a monitor, and its mutex without the detours |
-//! | `programs` | the programs, and a run of one with one lock on so many threads |
+//! | `locks` | locks around an allocation: none, a mutex, a spin lock, a reader's side |
+//! | `recursive` | the document's two locks: a monitor, and its mutex without the indirections |
+//! | `programs` | the programs, and a run of one with one lock on N threads |
 //! | `report` | tables and JSON |
 
 mod locks;
@@ -24,13 +25,13 @@ use recursive::{Monitor, Recursive};
 use report::{Case, OneLock, Phases, Report};
 use std::hint::black_box;
 
-/// A way to allocate, by name.
+/// A lock, by name.
 struct Way {
     name: &'static str,
-    /// The most threads it is right for.
+    /// The largest number of threads that it is correct for.
     threads: usize,
     run: fn(Program, usize) -> Result<Outcome, CommandError>,
-    /// Locks and unlocks so often.
+    /// Locks and unlocks N times.
     uncontended: fn(&Mutator, usize),
 }
 
@@ -38,7 +39,7 @@ const fn way<L: Lock>() -> Way {
     Way { name: L::NAME, threads: L::THREADS, run: run_with::<L>, uncontended: uncontended::<L> }
 }
 
-/// All ways, in the order they are shown in.
+/// All locks, in the order of the tables.
 const WAYS: [Way; 7] = [
     way::<Unlocked>(),
     way::<Owned>(),
@@ -56,7 +57,7 @@ fn uncontended<L: Lock>(m: &Mutator, times: usize) {
     }
 }
 
-/// A program with one way to allocate on so many threads.
+/// A program with one lock on N threads.
 struct Cell<'w> {
     program: Program,
     way: &'w Way,
@@ -86,7 +87,7 @@ pub(crate) fn run(args: &Allocation) -> Result<(), CommandError> {
                 Some(first) if *first == found => {}
                 Some(_) => {
                     return Err(CommandError::run(format!(
-                        "{program} with {} on {} threads found something else than before: objects were lost or mixed up",
+                        "{program} with {} on {} threads has another result than before: objects were lost or mixed up",
                         cell.way.name, cell.threads
                     )));
                 }
@@ -104,9 +105,9 @@ pub(crate) fn run(args: &Allocation) -> Result<(), CommandError> {
     args.output.show("allocation", &Report { header, locks, cases })
 }
 
-/// What each lock costs that nobody else wants.
+/// The cost of each lock without contention.
 fn one_lock(runs: u32, bar: &Progress) -> Result<Vec<OneLock>, CommandError> {
-    // SAFETY: no object is made.
+    // SAFETY: no object is allocated.
     let heap = unsafe { Heap::new(Config::DEFAULT) }.map_err(CommandError::run)?;
     let m = heap.attach().map_err(CommandError::run)?;
     let (clock, mut each) = (Clock::new(), WAYS.each_ref().map(|_| Series::new()));
@@ -139,7 +140,7 @@ fn case(cell: &Cell<'_>, all: &[Cell<'_>]) -> Case {
         ns_each: spread(&|o| o.wall_s * 1e9 / allocations),
         over_owned: of_same(Owned::NAME, cell.threads)
             .map(|owned| Spread::of_ratios(walls(cell), walls(owned))),
-        // So many times the work, in so much more time.
+        // The ratio of work over the ratio of time.
         scaling: of_same(cell.way.name, 1).map(|alone| {
             let all_work = walls(alone).into_iter().map(|wall| wall * cell.threads as f64);
             Spread::of_ratios(all_work, walls(cell))

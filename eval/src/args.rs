@@ -1,4 +1,4 @@
-//! What can be said on the command line. Whatever is wrong with it is said here, before anything runs.
+//! The command line. Every error in it is reported here, before anything runs.
 
 use clap::{Parser, Subcommand};
 use heapwood_report::CommandError;
@@ -11,8 +11,8 @@ use serde::Serialize;
 use std::fmt;
 use std::path::PathBuf;
 
-/// The experiments of the documents behind Heapwood's design: benchmarks of its parts alone, and samples of real heaps.
-/// Nobody who uses the library or the command needs it.
+/// The experiments of the documents behind Heapwood's design: benchmarks of single parts, and simulations on samples of
+/// real heaps. Users of the library or the command do not need it.
 #[derive(Parser)]
 #[command(name = "heapwood-eval", version, arg_required_else_help = true, after_help = HELP)]
 pub(crate) struct Args {
@@ -21,37 +21,37 @@ pub(crate) struct Args {
 }
 
 const HELP: &str = "\
-Everything that is compared is measured in turn, in rounds after one that only warms up; shown is the median with the least \
-and the most. Run it where nothing else runs: cargo run -p heapwood-eval --release -- pages
+All compared work is measured in turn, in rounds after one that only warms up. The tables have the median with the least \
+and the most. Run it on an idle machine: cargo run -p heapwood-eval --release -- pages
 
 Exit codes: 0 done, 1 something could not be measured, read or written, 2 the command line is wrong.";
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// The page allocator alone, on heaps of which there are only the tables
+    /// Measure the page allocator alone, on heaps that are only tables
     #[command(after_help = PAGES_HELP)]
     Pages(Pages),
-    /// Allocate out of page samples until nothing is left, with the page cache and without it
+    /// Allocate from page samples until no page is left, with the page cache and without it
     #[command(after_help = REPLAY_HELP)]
     Replay(Replay),
-    /// Simulate in which order free pages go back to the kernel, and what page caches add to a heap
+    /// Simulate orders of returning free pages to the kernel, and the pages that page caches add to a heap
     #[command(after_help = SIMULATE_HELP)]
     Simulate(Simulate),
-    /// Layouts alone: what it costs to say where the pointers of an object are
+    /// Measure layouts alone: the cost of describing an object's pointers
     #[command(after_help = LAYOUTS_HELP)]
     Layouts(Layouts),
-    /// How fast programs are decoded into bits, beside an older recursive form
+    /// Measure the decoding of programs into bits, compared with an older recursive form
     Decode(Decode),
-    /// What a lock around every allocation costs, beside runs of cells that belong to the thread
+    /// Measure a lock around every allocation, compared with runs of cells that belong to the thread
     #[command(after_help = ALLOCATION_HELP)]
     Allocation(Allocation),
-    /// Play programs through the policies of the collector: how often they are collected, and what that takes
+    /// Simulate programs under the policies of the collector: the number of their collections, and the cost
     #[command(after_help = POLICY_HELP)]
     Policy(Policy),
 }
 
 impl Command {
-    /// The name of the subcommand, and where its report goes.
+    /// The name of the subcommand, and the output of its report.
     pub(crate) fn output(&self) -> (&'static str, &Output) {
         match self {
             Command::Pages(args) => ("pages", &args.output),
@@ -66,41 +66,40 @@ impl Command {
 }
 
 const PAGES_HELP: &str = "\
-In nanoseconds an operation: allocations of 1 to 1024 pages never used, without the lock, with it, and through a page cache; \
-frees out of a full heap; a checkerboard; a heap in use to 90 %; two threads; and the visits of the lock with the time \
-inside. After that, how much the size of the heap matters. No page is touched. The tables of 16 TiB take about 600 MiB, \
-four times over; a heap for which memory is missing is named and skipped.
+In nanoseconds an operation: allocations of 1 to 1024 pages never used, without the lock, with it, and through a page \
+cache; frees from a full heap; a checkerboard; a heap with 90 % in use; two threads; and the acquisitions of the lock \
+with the time inside. At the end, the effect of the heap's size. No page is touched. The tables of 16 TiB take about \
+600 MiB, four times; a heap without enough memory is named and skipped.
 
 Exit codes: 0 done, 1 no heap could be made, 2 the command line is wrong.";
 
 const LAYOUTS_HELP: &str = "\
-In nanoseconds an object, for the types of Go's SetType benchmarks: PtrK is K pointers, NodeK K words and then two pointers, \
-Dead the same the other way round; slices have 32 elements, PtrSlice 1024. Measured are allocation, programs decoded into \
-bits, masks copied, an older recursive form, and finding the pointers by a nest of loops; beside them what others measured \
-elsewhere, marked as quoted.
+In nanoseconds an object, for the types of Go's SetType benchmarks: PtrK is K pointers, NodeK is K words and then two \
+pointers, Dead has the pointers first; slices have 32 elements, PtrSlice 1024. It measures allocation, programs decoded \
+into bits, masks copied, an older recursive form, and finding the pointers by a nest of loops. Published measurements \
+of others are marked as quoted.
 
 Exit codes: 0 done, 1 two forms of a type differ or no heap could be made, 2 the command line is wrong.";
 
 const REPLAY_HELP: &str = "\
-A page sample is made by `heapwood run NAME --page-sample FILE` and holds up to three moments of a heap; all are \
-replayed; a file above 256 MiB is refused. Each pass allocates, from an allocator made anew from the sample, until no \
-run is left; a small sample is repeated until about 100 us are timed. A cache that cannot serve any more is given back, and the pass goes on. Shown: \
-allocations, ns each (median, least and most of all passes), how often the lock was taken for each, and the pages left \
-free. mix draws sizes from 1 to 16 pages, small ones more often; where a size is not to be had any more, it goes on \
-with smaller ones.
+`heapwood run NAME --page-sample FILE` makes a page sample, with up to three moments of a heap; all are replayed. A file \
+above 256 MiB is refused. Each pass allocates from a new allocator made of the sample, until no run is left; a small \
+sample is repeated until about 100 us are timed. A cache that cannot serve any more is flushed, and the pass continues. \
+The table has allocations, ns each (median, least and most of all passes), acquisitions of the lock for each, and the \
+pages left free. mix draws sizes from 1 to 16 pages, mostly small; a size without a free run is replaced by smaller ones.
 
 Exit codes: 0 done, 1 a sample cannot be read or contradicts itself, 2 the command line is wrong.";
 
 const SIMULATE_HELP: &str = "\
-Order of release: four policies release all free memory of a sample, and time is simulated: a release costs a call and \
-something for each page, both measured here at the start or set. Idle: nothing else happens. Busy: between releases a \
-program frees and allocates runs, first fit, at constant live size.
+Order of release: four policies release all free memory of a sample, in simulated time: a release has a fixed cost and \
+a cost for each page, both measured at the start or set. Idle: nothing else happens. Busy: between releases a program \
+frees and allocates runs, first fit, at constant live size.
   highest-address-first  the highest run, up to 2 MiB at once
-  huge-pages-first       free huge pages wherever they are, then as above
+  huge-pages-first       free huge pages anywhere, then as above
   densest-last           the chunk with the fewest pages in use, huge pages in it whole
-  heapwood               what this heap does: the highest chunk, huge pages in it whole
-Caches: mutators take turns freeing and allocating runs, each with a page cache, at 90 % of the sample's pages, and \
-again without caches. Shown is what the caches hold, and how much higher the highest page in use lies.
+  heapwood               the product's order: the highest chunk, huge pages in it whole
+Caches: mutators in turn free and allocate runs, each with a page cache, at 90 % of the sample's pages, and again \
+without caches. The table has the pages in caches, and the growth of the highest page in use.
 
 With both costs set, the same file gives the same result.
 
@@ -108,32 +107,32 @@ Exit codes: 0 done, 1 a sample cannot be read or contradicts itself or has no su
 written, 2 the command line is wrong.";
 
 const ALLOCATION_HELP: &str = "\
-The programs rand-large, rand-small and tree1, each thread doing the whole of one, with a lock around every allocation:
-  none       nothing, on one thread
-  owned      nothing, since every thread has memory of its own: the same as none on one, so that the two show what is chance
+The programs rand-large, rand-small and tree1. Each thread does the whole work, with a lock around every allocation:
+  none       no lock, on one thread
+  owned      no lock, since every thread has its own memory: on one thread it equals none, so the two show the noise
   mutex      the standard library's
-  spin       a spin lock that yields after 100 looks
-  reader     the reader's side of the standard library's reader-writer lock: no allocation excludes another
-  monitor    a recursive mutex made lazily, and reached through an indirection and virtual calls
+  spin       a spin lock that yields after 100 tries
+  reader     the reader's side of the standard library's reader-writer lock: allocations do not exclude each other
+  monitor    a recursive mutex made lazily, behind an indirection and virtual calls
   recursive  the same mutex, called directly
-Who waits for a lock counts as stopped, or the thread that holds it could not collect. Whichever is chosen, every thread has \
-runs of cells of its own: measured is the lock, not the cache lines that a shared free list would move, too.
+A thread that waits for a lock counts as stopped, so that the holder can collect. With every lock, each thread has its \
+own runs of cells: this measures the lock, without the cache lines that a shared free list would move.
 
-All of the document's: heapwood-eval allocation --iterations 1000,10000 --depth 18. The warm-up is made with the least of each \
+The document's sizes: heapwood-eval allocation --iterations 1000,10000 --depth 18. The warm-up uses the smallest size of each \
 program.
 
 Exit codes: 0 done, 1 threads found different things or could not be had, 2 the command line is wrong.";
 
-/// How often everything is measured, after the warm-up.
+/// The number of measured rounds, after the warm-up.
 #[derive(clap::Args)]
 pub(crate) struct Runs<const USUAL: u32> {
-    /// How many rounds are measured, after one that warms up
+    /// Number of measured rounds, after one that warms up
     #[arg(id = "runs", long = "runs", value_name = "K", default_value_t = USUAL, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) k: u32,
 }
 
-/// Where what was measured goes.
+/// The output of a report.
 #[derive(clap::Args)]
 pub(crate) struct Output {
     /// Print one JSON object instead of tables
@@ -146,7 +145,7 @@ pub(crate) struct Output {
 }
 
 impl Output {
-    /// Whether what the subcommand of that name measures can be kept: nothing of that name may be there yet.
+    /// Checks that the report of a subcommand can be saved: no file of that name may exist.
     pub(crate) fn check(&self, command: &str) -> Result<(), CommandError> {
         for file in self.files(command).iter().flatten() {
             if file.exists() {
@@ -160,7 +159,7 @@ impl Output {
         Ok(())
     }
 
-    /// Shows a report, and keeps it if that is wanted.
+    /// Prints a report, and saves it if asked to.
     pub(crate) fn show(
         &self,
         command: &str,
@@ -198,7 +197,7 @@ pub(crate) struct Pages {
 }
 
 impl Pages {
-    /// The sizes of the heaps, each once.
+    /// The sizes of the heaps, without repetitions.
     pub(crate) fn heaps(&self) -> Vec<usize> {
         let mut heaps = Vec::new();
         for &bytes in &self.heap {
@@ -216,7 +215,7 @@ pub(crate) struct Replay {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// How many pages to allocate at once, separated by commas: numbers, or mix
+    /// Pages to allocate at once, separated by commas: numbers, or mix
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true,
           default_value = "1,2,4,8,15,16,32,64,mix", value_parser = parse_request)]
     pub(crate) pages: Vec<Request>,
@@ -232,29 +231,29 @@ pub(crate) struct Simulate {
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Which moment of each sample
+    /// The moment of each sample
     #[arg(long, value_name = "NAME", default_value = "collected")]
     pub(crate) moment: String,
 
-    /// How many mutators share a heap, separated by commas
+    /// Numbers of mutators that share a heap, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true,
           default_value = "1,2,4,8,16,32,64,128,256", value_parser = parse_mutators)]
     pub(crate) mutators: Vec<usize>,
 
-    /// How many runs the busy program frees and allocates in a millisecond of CPU spent releasing
+    /// Runs that the busy program frees and allocates in a millisecond of CPU spent releasing
     #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) steps_per_ms: u32,
 
-    /// What a release costs, whatever its size, in nanoseconds [default: measured]
+    /// The fixed cost of a release, in nanoseconds [default: measured]
     #[arg(long, value_name = "NS", requires = "cost_page_ns", allow_hyphen_values = true, value_parser = parse_cost)]
     pub(crate) cost_base_ns: Option<f64>,
 
-    /// What each page of a release costs, in nanoseconds [default: measured]
+    /// The cost of each page of a release, in nanoseconds [default: measured]
     #[arg(long, value_name = "NS", requires = "cost_base_ns", allow_hyphen_values = true, value_parser = parse_cost)]
     pub(crate) cost_page_ns: Option<f64>,
 
-    /// Draw a picture, too
+    /// Also draw a picture
     #[arg(long, value_name = "FILE.svg", value_parser = a_picture())]
     pub(crate) plot: Option<PathBuf>,
     #[command(flatten)]
@@ -282,7 +281,7 @@ pub(crate) struct Decode {
 
 #[derive(Parser)]
 pub(crate) struct Allocation {
-    /// How often rand-large and rand-small overwrite their tables, separated by commas
+    /// The number of times that rand-large and rand-small overwrite their tables, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, default_value = "1000",
           value_parser = clap::value_parser!(u64).range(1..=1_000_000))]
     pub(crate) iterations: Vec<u64>,
@@ -292,7 +291,7 @@ pub(crate) struct Allocation {
           value_parser = clap::value_parser!(u32).range(6..=24))]
     pub(crate) depth: Vec<u32>,
 
-    /// On how many threads, separated by commas
+    /// Numbers of threads, separated by commas
     #[arg(long, value_name = "LIST", value_delimiter = ',', allow_hyphen_values = true, default_value = "1,2,4",
           value_parser = parse_threads)]
     pub(crate) threads: Vec<usize>,
@@ -303,8 +302,8 @@ pub(crate) struct Allocation {
 }
 
 const POLICY_HELP: &str = "\
-A trace is what a heap writes to standard error: HEAPWOOD=trace=1 heapwood run trees 18 2> trees.trace. Without a file the \
-built-in shapes are played, each of which was a defect once. Nothing is measured: the same program leads to the same report.";
+A trace is a heap's output on standard error: HEAPWOOD=trace=1 heapwood run trees 18 2> trees.trace. Without a file the \
+built-in programs are simulated, which once showed defects. Nothing is measured: a program has the same report everywhere.";
 
 #[derive(Parser)]
 pub(crate) struct Policy {
@@ -316,7 +315,7 @@ pub(crate) struct Policy {
 }
 
 impl Allocation {
-    /// The command that would measure this again.
+    /// The command for the same measurement.
     pub(crate) fn command(&self) -> String {
         let list = |numbers: &[String]| numbers.join(",");
         let [iterations, depth, threads] = [
@@ -334,11 +333,11 @@ impl Allocation {
     }
 }
 
-/// How many pages a replay allocates at once.
+/// The pages that a replay allocates at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Request {
     Pages(usize),
-    /// Drawn, small ones more often.
+    /// Random, mostly small.
     Mix,
 }
 
@@ -351,14 +350,14 @@ impl fmt::Display for Request {
     }
 }
 
-/// As many pages as 48 bits of addresses have.
+/// The pages of a 48-bit address space.
 const MOST_PAGES: usize = 1 << 35;
 const MOST_MUTATORS: usize = 4096;
 const MOST_THREADS: usize = 256;
 
 /// A chunk of pages.
 const LEAST_HEAP: usize = 4 << 20;
-/// More than that no heap can have.
+/// The maximum of any heap.
 const MOST_HEAP: usize = heapwood_heap::MAX_RESERVATION;
 
 fn parse_heap(text: &str) -> Result<usize, String> {
@@ -412,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn heaps_say_what_is_wrong() {
+    fn wrong_heap_sizes_name_the_cause() {
         assert_eq!(parse_heap("4MiB"), Ok(4 << 20));
         assert_eq!(parse_heap("16TiB"), Ok(1 << 44));
         for wrong in ["0", "1MiB", "5MiB", "4194305"] {
@@ -423,7 +422,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_say_what_they_are_of() {
+    fn wrong_lists_name_their_unit() {
         assert_eq!(parse_request("16"), Ok(Request::Pages(16)));
         assert_eq!(parse_request("mix"), Ok(Request::Mix));
         assert_eq!(parse_mutators("256"), Ok(256));

@@ -1,6 +1,6 @@
-//! `heapwood-eval decode`: how fast programs are decoded: bits a nanosecond, beside what Go 1.26 was measured at with its
-//! own programs of the same types, and the older recursive form interpreted bit by bit. The best round is the one to look
-//! at where other work runs on the machine.
+//! `heapwood-eval decode`: the speed of decoding programs in bits a nanosecond, compared with published measurements of
+//! Go 1.26 for the same types, and with the older recursive form interpreted bit by bit. On a busy machine the best round
+//! counts.
 
 use crate::args::Decode;
 use crate::layouts::patterns::{self, Pattern};
@@ -26,7 +26,7 @@ struct Row {
     ns: Spread,
     bits_per_ns: Spread,
     older_bits_per_ns: Spread,
-    /// The best pass of Go 1.26, measured by others elsewhere.
+    /// The best pass of Go 1.26, a published measurement.
     quoted_go_1_26_best_bits_per_ns: Option<f64>,
 }
 

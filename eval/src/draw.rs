@@ -1,5 +1,5 @@
-//! Random draws, always the same ones: numbers below a bound, and sizes of runs. The numbers are those of the
-//! workloads (xorshift64*).
+//! Random draws with a fixed seed: numbers below a bound, and sizes of runs. The generator is that of the workloads
+//! (xorshift64*).
 
 use heapwood_workloads::random::Random;
 
@@ -14,18 +14,18 @@ impl Draw {
         Draw(Random::new())
     }
 
-    /// A number below `n`, all alike.
+    /// A uniform number below `n`.
     pub(crate) fn below(&mut self, n: usize) -> usize {
         ((u128::from(self.0.next_u64()) * n as u128) >> 64) as usize
     }
 
-    /// From 1 to 16 pages: evenly up to an even limit, so that 1 page is drawn in 21 % and 16 in 0.4 %.
+    /// From 1 to 16 pages: uniform up to a uniform limit, so 1 page has 21 % and 16 pages have 0.4 %.
     pub(crate) fn small_run(&mut self) -> usize {
         let most = self.below(SMALL) + 1;
         self.below(most) + 1
     }
 
-    /// What mutators ask of a page allocator: three times in four 1 page, then 2 to 16, rarely 17 to 64.
+    /// The requests of mutators to a page allocator: three in four are 1 page, most others 2 to 16, few 17 to 64.
     pub(crate) fn mixed_run(&mut self) -> usize {
         match self.below(20) {
             0..15 => 1,

@@ -1,19 +1,19 @@
-//! `heapwood-eval layouts`: what it costs to say where the pointers of an object are, for the types of Go's SetType
-//! benchmarks (Cox, Go commit 512f75e8, 2015): when it is allocated, when its layout is written as bits in one of four
-//! ways, and when the pointers are found. Invariant: all forms of a type were found to have the same pointers before
-//! anything is timed, and a round has one stretch of everything, so that a slow moment of the machine falls on all alike.
+//! `heapwood-eval layouts`: the cost of describing an object's pointers, for the types of Go's SetType benchmarks (Cox,
+//! Go commit 512f75e8, 2015): at allocation, when its layout is written as bits in one of four ways, and when the
+//! pointers are found. Invariant: before anything is timed, all forms of a type were compared and have the same
+//! pointers. A round has one stretch of everything, so that a slow moment of the machine affects all alike.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `types` | the types, and what others measured |
-//! | `forms` | a type in all forms, and the work with each |
-//! | `bits` | copying bits to a place, and what a heap writes into spans that types share |
+//! | `types` | the types, and published measurements |
+//! | `forms` | a type in all forms, and the operations on each |
+//! | `bits` | copying bits to any bit address |
 //! | `attached` | a heap with this thread's mutator |
 //! | `objects` | a heap that objects of the types are allocated from |
 //! | `patterns` | patterns of pointers, as programs and in the older form |
 //! | `recursive` | the older form of programs |
-//! | `report` | all that was measured, and its form for machines |
-//! | `tables` | its form for people |
+//! | `report` | the report, and its JSON |
+//! | `tables` | its tables |
 
 mod attached;
 mod bits;

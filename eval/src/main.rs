@@ -1,5 +1,5 @@
-//! The experiments of the documents that Heapwood's design comes from. Each subcommand asks the questions of one document, of one part
-//! alone, and prints one report: tables for people, JSON for machines.
+//! The experiments of the documents that Heapwood's design comes from. Each subcommand repeats the experiments of one
+//! document on one part, and prints one report: tables for people, JSON for machines.
 //!
 //! | subcommand | document |
 //! |---|---|
@@ -8,21 +8,22 @@
 //! | `policy` | none: it plays programs through the policies of the collector |
 //! | `allocation` | D's "GC optimizations, round 3" (2012) |
 //!
-//! What those documents ask of whole programs is in the command `heapwood`: binary trees in arenas, Malloc, the treap, D's programs.
+//! Experiments on whole programs are in the command `heapwood`: binary trees in arenas, Malloc, the treap, D's
+//! programs.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `args` | what can be said on the command line, and where reports go |
-//! | `timing` | rounds, stretches and passes: how everything here is timed |
-//! | `draw` | random sizes, always the same |
-//! | `pages` | `pages`: the page allocator on heaps that are tables only |
-//! | `moments` | the samples of the files that were named |
-//! | `replay` | `replay`: allocation out of samples, timed until nothing is left |
-//! | `simulate` | `simulate`: orders of release, and what caches add |
-//! | `layouts` | `layouts`: what it costs to say where pointers are |
+//! | `args` | the command line, and the output of reports |
+//! | `timing` | rounds, stretches and passes: the timing of all experiments |
+//! | `draw` | random sizes with a fixed seed |
+//! | `pages` | `pages`: the page allocator on heaps that are only tables |
+//! | `moments` | the samples of the named files |
+//! | `replay` | `replay`: timed allocation from samples until no page is left |
+//! | `simulate` | `simulate`: orders of release, and the pages that caches add |
+//! | `layouts` | `layouts`: the cost of describing an object's pointers |
 //! | `decode` | `decode`: how fast programs become bits |
 //! | `policy` | `policy`: programs under the policies of the collector |
-//! | `allocation` | `allocation`: a lock around every allocation beside memory of the thread's own |
+//! | `allocation` | `allocation`: a lock around every allocation, compared with memory of the thread |
 
 mod allocation;
 mod args;

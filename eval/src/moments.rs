@@ -1,5 +1,5 @@
-//! The moments of the sample files that were named on the command line. Invariant: an allocator can be made from each;
-//! a sample that contradicts itself is refused here, before anything runs.
+//! The moments of the sample files on the command line. Invariant: an allocator can be made from each. A sample that
+//! contradicts itself is refused here, before anything runs.
 
 use heapwood_os::SYSTEM;
 use heapwood_pages::{Bits48, SharedPages, Snapshot, SnapshotError};
@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 /// The page allocator of this heap.
 pub(crate) type Pages = SharedPages<Bits48>;
 
-/// A sample and where it is from.
+/// A sample and its source.
 pub(crate) struct Moment {
     pub(crate) source: Source,
     pub(crate) sample: Snapshot,
 }
 
-/// Which sample it is, and how it stands with its pages.
+/// The source of a sample, and its numbers of pages.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Source {
     file: PathBuf,

@@ -1,20 +1,20 @@
-//! `heapwood-eval pages`: what the page allocator costs, alone, on heaps from one chunk to many tebibytes. Heaps are
-//! tables only: no page of theirs is touched, and nothing is started. Invariant: a round has one pass of everything on
-//! every heap, so that a slow moment of the machine falls on all alike; what makes a heap ready is not timed. The
-//! questions are those of the evaluation in "Proposal: Scaling the Go page allocator" (Knyszek and Clements, 2019).
+//! `heapwood-eval pages`: the cost of the page allocator alone, on heaps from one chunk to many tebibytes. Heaps are
+//! only tables: none of their pages is touched. Invariant: a round has one pass of everything on every heap, so that a
+//! slow moment of the machine affects all alike. Preparing a heap is not timed. The experiments are those of the
+//! evaluation in "Proposal: Scaling the Go page allocator" (Knyszek and Clements, 2019).
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `states` | heaps in known states |
-//! | `record` | the streams of operations, and what each of them took |
-//! | `fresh` | streams of allocations out of pages never used |
-//! | `frees` | streams of frees out of a full heap |
+//! | `record` | the streams of operations, and their times |
+//! | `fresh` | streams of allocations from pages never used |
+//! | `frees` | streams of frees from a full heap |
 //! | `holes` | streams and pairs on heaps with holes |
 //! | `mix` | runs freed and allocated in turn |
 //! | `threads` | one and two threads on one heap |
-//! | `sharing` | visits of the lock, and the time inside |
-//! | `report` | all that was measured, and its form for machines |
-//! | `tables` | its form for people |
+//! | `sharing` | acquisitions of the lock, and the time inside |
+//! | `report` | the report, and its JSON |
+//! | `tables` | its tables |
 
 mod frees;
 mod fresh;
@@ -38,20 +38,20 @@ use heapwood_report::machine::available_memory;
 use heapwood_report::size::{exact, show};
 use holes::Holes;
 use mix::Mix;
-use record::{How, Record, State};
+use record::{Access, Record, State};
 use report::{Report, Skipped};
 use sharing::Sharing;
 use states::{Bare, Fresh, Shared, tables_bytes};
 use threads::Threads;
 
-/// How many heaps of a size there are at once: three that stay, and one that is made anew in every round.
+/// The heaps of a size at once: three that stay, and one that is made again in every round.
 const AT_ONCE: u64 = 4;
 
 pub(crate) fn run(args: &Pages) -> Result<(), CommandError> {
     let bar = Progress::new();
     let clock = Clock::new();
     let (mut heaps, skipped) = make(&args.heaps(), &bar)?;
-    bar.show("threads and visits of the lock".into());
+    bar.show("threads and acquisitions of the lock".into());
     let (mut threads, mut sharing) = (Threads::new()?, Sharing::new()?);
     rounds(args.runs.k, &bar, heaps.len(), |measuring| {
         for heap in &mut heaps {
@@ -62,7 +62,7 @@ pub(crate) fn run(args: &Pages) -> Result<(), CommandError> {
             heap.round(&clock)?;
             bar.advance();
         }
-        bar.show("threads and visits of the lock".into());
+        bar.show("threads and acquisitions of the lock".into());
         threads.round(&clock, measuring)?;
         sharing.round(&clock, measuring)
     })?;
@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Pages) -> Result<(), CommandError> {
         .show("pages", &Report::new(args, &clock, &measured, skipped, threads.outcomes(), sharing.outcomes()))
 }
 
-/// The heaps of these sizes, and those whose tables cannot be had.
+/// The heaps of these sizes, and the sizes whose tables do not fit into memory.
 fn make(sizes: &[usize], bar: &Progress) -> Result<(Vec<Heap>, Vec<Skipped>), CommandError> {
     let (mut heaps, mut skipped) = (Vec::new(), Vec::new());
     for &bytes in sizes {
@@ -97,7 +97,7 @@ fn make(sizes: &[usize], bar: &Progress) -> Result<(Vec<Heap>, Vec<Skipped>), Co
     Ok((heaps, skipped))
 }
 
-/// Why so much memory is too little for heaps of this size, if it is: something is left for everybody else.
+/// Why this much memory is too little for heaps of this size, if it is. Some memory is left for other processes.
 fn lacking(size: PageCount, left: u64) -> Option<String> {
     let tables = tables_bytes(size);
     (tables * AT_ONCE > left / 10 * 9).then(|| {
@@ -128,8 +128,7 @@ impl Heap {
             let others = random.and_then(|random| Ok((random, states::random_runs(size, mix::MOST_RUNS)?)));
             (checkerboard.join(), others)
         });
-        let checkerboard =
-            checkerboard.map_err(|_| CommandError::run("a thread ended before its time"))??;
+        let checkerboard = checkerboard.map_err(|_| CommandError::run("a thread ended early"))??;
         let (random, (runs, some)) = others?;
         Ok(Heap {
             size,
@@ -150,18 +149,18 @@ impl Heap {
         let Heap { size, record, orders, checkerboard, random, mix } = self;
         let mut heap = Fresh::<Bare>::new(*size);
         fresh::bare(&mut heap, *size, clock, record)?;
-        frees::round(&mut heap.into_full()?, *size, orders, How::Bare, clock, record)?;
+        frees::round(&mut heap.into_full()?, *size, orders, Access::Bare, clock, record)?;
         let mut heap = Fresh::<Shared>::new(*size);
         fresh::shared(&mut heap, *size, clock, record)?;
-        frees::round(&mut heap.into_full()?, *size, orders, How::Lock, clock, record)?;
+        frees::round(&mut heap.into_full()?, *size, orders, Access::Lock, clock, record)?;
 
-        for how in [How::Lock, How::Cached] {
+        for how in [Access::Lock, Access::Cached] {
             checkerboard.allocate(1, how, clock, record)?;
         }
         checkerboard.pair(2, clock, record)?;
         checkerboard.pair(64, clock, record)?;
         for pages in [1, 2] {
-            for how in [How::Lock, How::Cached] {
+            for how in [Access::Lock, Access::Cached] {
                 random.allocate(pages, how, clock, record)?;
             }
         }
@@ -174,7 +173,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn memory_is_asked_for_before_tables_are_made() {
+    fn memory_is_checked_before_tables_are_made() {
         let (small, large) = (PageCount::from_bytes(4 << 20), PageCount::from_bytes(16 << 40));
         assert_eq!(lacking(small, 1 << 20), None);
         assert_eq!(lacking(large, 4 << 30), None);

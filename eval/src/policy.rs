@@ -1,13 +1,14 @@
-//! `heapwood-eval policy`: plays programs through the policies of the collector (`heapwood_gc::policy`), without a heap: how often
-//! they would be collected, how much of their CPU time that takes, and how large they become. A program is a trace that a heap
-//! has recorded (`HEAPWOOD=trace=1 PROGRAM 2> FILE`), or one of the built-in shapes, each of which was once a defect.
+//! `heapwood-eval policy`: simulates programs under the policies of the collector (`heapwood_gc::policy`), without a
+//! heap. It reports the number of collections, their share of CPU time, and the size of the heap. A program is the
+//! trace of a heap (`HEAPWOOD=trace=1 PROGRAM 2> FILE`), or one of the built-in programs, each of which once showed a
+//! defect.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | `trace` | a program, as the trace lines of a heap tell |
+//! | `trace` | a program, read from the trace lines of a heap |
 //! | `play` | the program under the policies |
 //!
-//! Invariant: the same program leads to the same report, on every machine.
+//! Invariant: a program has the same report on every machine.
 
 mod play;
 mod trace;
@@ -76,8 +77,8 @@ mod tests {
         Program::built_in().into_iter().find(|program| program.name == name).unwrap()
     }
 
-    /// Two threads of 35 shapes in a heap of 7 MiB: what a small heap costs allocation was not told to the growth once, and
-    /// the heap stayed small (2026-11-24: 35 to 50 times the CPU of one thread).
+    /// Two threads of 35 shapes in a heap of 7 MiB. The growth policy once did not know the cost of a small heap to
+    /// allocation, and the heap stayed small (2026-11-24: 35 to 50 times the CPU of one thread).
     #[test]
     fn a_small_heap_that_starves_its_mutators_grows() {
         let program = built_in("rand-small, two threads");
@@ -87,7 +88,7 @@ mod tests {
         assert!(told.most_bytes > untold.most_bytes, "{told:?} {untold:?}");
     }
 
-    /// Where everything survives young collections end soon, and cost little altogether.
+    /// Where everything survives, young collections end soon and cost little.
     #[test]
     fn a_list_that_survives_has_few_young_collections() {
         let played = play(&built_in("a list that survives"), true);
@@ -102,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_is_what_its_trace_lines_say() {
+    fn a_program_is_read_from_its_trace_lines() {
         let text = "heapwood: something else\n\
             gc 1 @0.010s 9%: 0.01+1.0+0.01 ms clock, 0.01+1.0/0/0+0.01 ms cpu, 4->4->1 MB, 4 MB goal, 0 MB stacks, \
             0 MB globals, 1 P | kind=full prep_ms=0.018 small_KiB=4096 taken=62\n\

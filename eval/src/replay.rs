@@ -1,33 +1,33 @@
-//! `heapwood-eval replay`: allocation timed out of samples of real heaps, until nothing is left of them, with the page
-//! cache and without it. Invariant: whatever is compared starts from the same sample, and the rounds are interleaved, so
-//! that a slow moment of the machine falls on all alike. To benchmark out of samples of real heaps is from "Proposal:
-//! Scaling the Go page allocator" (Knyszek and Clements, 2019).
+//! `heapwood-eval replay`: timed allocation from samples of real heaps, until no page is left, with the page cache and
+//! without it. Invariant: all compared runs start from the same sample, and the rounds are interleaved, so that a slow
+//! moment of the machine affects all alike. Benchmarks from samples of real heaps are from "Proposal: Scaling the Go
+//! page allocator" (Knyszek and Clements, 2019).
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `drain` | allocating until nothing is left |
-//! | `report` | what came out, as tables and for machines |
+//! | `drain` | allocation until no page is left |
+//! | `report` | the report, as tables and JSON |
 
 mod drain;
 mod report;
 
 use crate::args::{Replay, Request};
 use crate::moments::{self, Moment};
-use crate::timing::{Clock, Enough, Series, rounds};
-use drain::{Drain, Drained};
+use crate::timing::{Clock, PassEnd, Series, rounds};
+use drain::{Drain, DrainResult};
 use heapwood_report::{CommandError, Header, Progress};
 use report::{Report, Row, SampleReport};
 use std::time::Duration;
 
-/// How much is timed of a small sample in a pass, unless making allocators of it takes too long.
-const ENOUGH: Enough = Enough { ns: 100_000.0, wall: Duration::from_millis(5) };
+/// The least timed part of a pass on a small sample, unless making its allocators takes too long.
+const ENOUGH: PassEnd = PassEnd { ns: 100_000.0, wall: Duration::from_millis(5) };
 
-/// One line of the tables as it is measured.
+/// One line of the tables, while it is measured.
 struct Case<'a> {
     moment: &'a Moment,
     drain: Drain,
     /// The same in every pass.
-    drained: Drained,
+    drained: DrainResult,
     ns: Series,
 }
 
@@ -96,7 +96,7 @@ fn report(args: &Replay, moments: &[Moment], cases: &[Case<'_>]) -> Report {
     Report { header: Header::now(command(args), args.runs.k), samples: samples.collect() }
 }
 
-/// The command that would measure this again, but for the files, whose names are in the report.
+/// The command for the same measurement, without the files, whose names are in the report.
 fn command(args: &Replay) -> String {
     let pages: Vec<String> = args.pages.iter().map(Request::to_string).collect();
     format!("heapwood-eval replay --pages {} --runs {}", pages.join(","), args.runs.k)

@@ -1,17 +1,17 @@
-//! `heapwood-eval simulate`: two experiments on samples of real heaps, in which order to give free pages back to the
-//! kernel, and what page caches add to a heap. Invariant: with the costs set, what comes out depends on the samples
-//! alone. Simulated time over samples of real heaps is from "Proposal: Scaling the Go page allocator" (Knyszek and
-//! Clements, 2019).
+//! `heapwood-eval simulate`: two experiments on samples of real heaps: orders of returning free pages to the kernel,
+//! and the pages that page caches add to a heap. Invariant: with given costs, the result depends only on the samples.
+//! Simulated time over samples of real heaps is from "Proposal: Scaling the Go page allocator" (Knyszek and Clements,
+//! 2019).
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `cost` | what a release costs |
-//! | `policies` | which chunk is next, and what of it |
-//! | `heap` | the pages, and what policies want to know of them |
-//! | `live` | what a program has in use |
+//! | `cost` | the cost of a release |
+//! | `policies` | the choice of the next chunk, and of its pages |
+//! | `heap` | the pages, and the policies' view of them |
+//! | `live` | the runs in use of a program |
 //! | `releases` | the experiment about releases |
 //! | `mutators` | the experiment about caches |
-//! | `report` | what came out, as tables and for machines |
+//! | `report` | the report, as tables and JSON |
 //! | `plot` | the same as a picture |
 
 mod cost;
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &Simulate) -> Result<(), CommandError> {
     args.output.show("simulate", &report)
 }
 
-/// Samples made by hand.
+/// Constructed samples.
 #[cfg(test)]
 mod tests {
     use heapwood_pages::{ChunkIndex, ChunkSnapshot, PageCount, Snapshot};

@@ -1,14 +1,14 @@
-//! Time, as every measurement here takes it. A round does everything that is compared once, so that a slow moment of the
-//! machine falls on all alike; the first one only warms up. In it each kind of work is timed as a stretch, or as a pass of
-//! stretches if a state must be made ready before each of them, and what it costs to look at the clock is taken off.
-//! Invariant: what is divided by operations took long enough for the clock not to count, and every stretch does as much
-//! work as the one before; if one does not, nothing is reported.
+//! The timing of all measurements. A round does everything that is compared once, so that a slow moment of the machine
+//! affects all alike. The first round only warms up. Each kind of work is timed as a stretch, or as a pass of stretches
+//! if each needs a prepared state. The cost of reading the clock is subtracted. Invariant: a time that is divided by
+//! operations is long enough that the clock does not matter. Every stretch does the same amount of work; otherwise the
+//! report is an error.
 
 use heapwood_report::{CommandError, Progress, Spread};
 use std::time::{Duration, Instant};
 
-/// Makes a round that warms up, and then so many that are measured: `round` is told which it is. It advances the bar by
-/// so many steps.
+/// Runs a round that warms up, and then `rounds` measured ones. `round` gets the kind. Each round advances the bar by
+/// `steps`.
 pub(crate) fn rounds(
     runs: u32,
     bar: &Progress,
@@ -19,7 +19,7 @@ pub(crate) fn rounds(
     (0..=runs).try_for_each(|k| round(k > 0))
 }
 
-/// A clock that knows what it costs to look at it.
+/// A clock that knows the cost of reading it.
 pub(crate) struct Clock {
     own_ns: f64,
 }
@@ -31,12 +31,12 @@ impl Clock {
         Clock { own_ns: looks[looks.len() / 2] }
     }
 
-    /// What an empty stretch would seem to take.
+    /// The time of an empty stretch.
     pub(crate) fn own_ns(&self) -> f64 {
         self.own_ns
     }
 
-    /// What the work takes in nanoseconds, all of it.
+    /// The nanoseconds of the work.
     pub(crate) fn time<T>(&self, work: impl FnOnce() -> T) -> (f64, T) {
         let start = Instant::now();
         let result = work();
@@ -44,11 +44,11 @@ impl Clock {
         ((took - self.own_ns).max(0.0), result)
     }
 
-    /// Times stretches of `work`, which says how many operations it did, each of them brought back by `undo`, which does
-    /// not count. A stretch that is over in a moment is repeated until there is enough.
+    /// Times stretches of `work`, which returns its number of operations. `undo` restores the state after each, and is
+    /// not timed. A short stretch is repeated until the time is long enough.
     pub(crate) fn pass<S>(
         &self,
-        enough: Enough,
+        enough: PassEnd,
         state: &mut S,
         operations: usize,
         mut work: impl FnMut(&mut S) -> usize,
@@ -65,40 +65,40 @@ impl Clock {
             ns += took;
             stretches += 1;
             undo(state)?;
-            if ns >= enough.ns || stretches == Enough::MOST_STRETCHES || begin.elapsed() >= enough.wall {
+            if ns >= enough.ns || stretches == PassEnd::MOST_STRETCHES || begin.elapsed() >= enough.wall {
                 return Ok(Pass { operations, ns: ns / (operations * stretches) as f64 });
             }
         }
     }
 }
 
-/// When a pass may end.
+/// The end of a pass.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Enough {
+pub(crate) struct PassEnd {
     /// The least time that is divided by operations,
     pub(crate) ns: f64,
     /// unless it takes so long with all that is not timed.
     pub(crate) wall: Duration,
 }
 
-impl Enough {
-    /// However little a stretch seems to take.
+impl PassEnd {
+    /// The most stretches of a pass.
     const MOST_STRETCHES: usize = 10_000;
 }
 
-/// What one pass came to.
+/// The result of one pass.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pass {
-    /// Of a stretch.
+    /// Operations of a stretch.
     pub(crate) operations: usize,
-    /// An operation.
+    /// Nanoseconds an operation.
     pub(crate) ns: f64,
 }
 
 /// One kind of work, and the nanoseconds of an operation in each round.
 #[derive(Debug)]
 pub(crate) struct Series {
-    /// How many operations a stretch has, which is found out while warming up and stays.
+    /// The operations of a stretch, which the warm-up determines.
     times: usize,
     ns: Vec<f64>,
 }
@@ -106,15 +106,14 @@ pub(crate) struct Series {
 impl Series {
     /// The least time of a stretch.
     const LEAST_NS: f64 = 500_000.0;
-    /// However little an operation seems to take.
+    /// The most operations of a stretch.
     const MOST_TIMES: usize = 1 << 24;
 
     pub(crate) fn new() -> Series {
         Series { times: 1, ns: Vec::new() }
     }
 
-    /// Does the work of a round: `work` does the operation as often as it is told. Without `measuring` finds out how often
-    /// that is.
+    /// Does the work of a round: `work` does the operation N times. Without `measuring`, determines N.
     pub(crate) fn round(&mut self, clock: &Clock, measuring: bool, mut work: impl FnMut(usize)) {
         loop {
             let (ns, ()) = clock.time(|| work(self.times));
@@ -130,7 +129,7 @@ impl Series {
         }
     }
 
-    /// Takes what an operation took that was timed elsewhere.
+    /// Adds a time of an operation that was measured elsewhere.
     pub(crate) fn push(&mut self, ns: f64) {
         self.ns.push(ns);
     }
@@ -145,7 +144,7 @@ impl Series {
         Spread::of(self.ns.iter().copied())
     }
 
-    /// How many of `count` are done in a nanosecond.
+    /// `count` over the nanoseconds: items a nanosecond.
     pub(crate) fn rate(&self, count: f64) -> Spread {
         Spread::of(self.ns.iter().map(|ns| count / ns.max(f64::MIN_POSITIVE)))
     }
@@ -155,7 +154,7 @@ impl Series {
 mod tests {
     use super::*;
 
-    const ENOUGH: Enough = Enough { ns: 50_000.0, wall: Duration::MAX };
+    const ENOUGH: PassEnd = PassEnd { ns: 50_000.0, wall: Duration::MAX };
 
     fn busy(ns: u128) {
         let begin = Instant::now();
@@ -181,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn short_stretches_are_repeated_and_brought_back_each_time() {
+    fn short_stretches_are_repeated_and_undone() {
         let (mut done, mut undone) = (0, 0);
         let pass = Clock::new().pass(
             ENOUGH,
@@ -203,8 +202,8 @@ mod tests {
     }
 
     #[test]
-    fn a_pass_ends_though_most_of_it_is_not_timed() {
-        let enough = Enough { wall: Duration::from_millis(2), ..ENOUGH };
+    fn a_mostly_untimed_pass_ends() {
+        let enough = PassEnd { wall: Duration::from_millis(2), ..ENOUGH };
         let mut stretches = 0;
         let slow = |_: &mut ()| {
             stretches += 1;
@@ -216,12 +215,12 @@ mod tests {
     }
 
     #[test]
-    fn work_that_differs_is_refused() {
+    fn different_amounts_of_work_are_an_error() {
         assert!(Clock::new().pass(ENOUGH, &mut (), 10, |()| 9, |()| Ok(())).is_err());
     }
 
     #[test]
-    fn short_work_is_repeated_and_then_as_often_every_time() {
+    fn short_work_has_a_fixed_number_of_repetitions() {
         let (clock, mut series, mut done) = (Clock::new(), Series::new(), Vec::new());
         for measuring in [false, true, true] {
             series.round(&clock, measuring, |times| {

@@ -1,7 +1,6 @@
-//! The fast paths as a program compiles them: small functions around what is inlined into it. This file holds those in
-//! Rust, `fast_path.c` those in C; `golden/` holds their machine code, which `tests/golden` compares with what the
-//! compilers make of them now. Invariant: nothing else uses this crate. That such a test guards a fast path is an idea of
-//! tcmalloc's (`testing/fast_path.*.golden`).
+//! The fast paths as a program compiles them: small functions around inlined code. This file has those in Rust,
+//! `fast_path.c` those in C, and `golden/` has their machine code, which `tests/golden` compares with the compilers'
+//! output. Invariant: nothing else uses this crate. The idea is tcmalloc's (`testing/fast_path.*.golden`).
 
 use heapwood::{Arena, ArenaRef, Gc, GcCell, Mutator, Trace};
 
@@ -59,7 +58,7 @@ pub fn follow(pair: Gc<Pair>) -> Option<Gc<Pair>> {
     pair.left.or(pair.right)
 }
 
-/// Reads what the leaf holds.
+/// Reads a word of a leaf.
 #[unsafe(no_mangle)]
 pub fn read_leaf(leaf: Gc<Leaf>) -> u64 {
     leaf.0[5]

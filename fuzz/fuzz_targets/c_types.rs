@@ -1,5 +1,5 @@
-//! The C interface's types, roots and handles: calls that bytes choose, through the `extern "C"` functions, as
-//! `crates/heapwood-c/rlib/tests` makes them. It is linked as Rust, so that the fuzzer sees its branches.
+//! The C interface's types, roots and handles: calls chosen by bytes, through the `extern "C"` functions, as in
+//! `crates/heapwood-c/rlib/tests`. It is linked as Rust, so that the fuzzer sees its branches.
 //!
 //! `cargo +nightly fuzz run c_types`
 

@@ -1,6 +1,6 @@
-//! Descriptions of types from whatever bytes, as text or as items: read, printed, read again, compiled, and compared with a
-//! reader that recurses and unrolls. `tests/corpus.rs` of `heapwood-layout` replays the inputs that were found, through the
-//! same function.
+//! Descriptions of types from any bytes, as text or as items: read, printed, read again, compiled, and compared with a
+//! reader that recurses and unrolls. `tests/corpus.rs` of `heapwood-layout` replays the found inputs through the same
+//! function.
 //!
 //! `cargo +nightly fuzz run describe fuzz/corpus/describe crates/heapwood-layout/tests/corpus_of_types`
 

@@ -1,6 +1,6 @@
-//! Programs from whatever bytes: checked, printed, and if they are right decoded, alone, as
-//! elements of a slice and by their loops, and compared with the reference decoder.
-//! `tests/corpus.rs` of `heapwood-layout` replays the inputs that were found, through the same function.
+//! Programs from any bytes: checked, printed, and, if valid, decoded alone, as elements of a slice and by their loops, and
+//! compared with the reference decoder. `tests/corpus.rs` of `heapwood-layout` replays the found inputs through the same
+//! function.
 //!
 //! `cargo +nightly fuzz run program` at the root of the repository; `cargo +nightly fuzz cmin program` minimises the inputs.
 

@@ -1,6 +1,6 @@
-//! Arenas written by hand for one program, in Rust: pieces of 2 MiB, each a huge page if there are such, which a thread uses again
-//! without clearing them. It is the least that an arena can cost in this language; the peer `bump` is the same in C.
-//! Invariant: nodes lie in pieces that are committed, and stay as long as their arena.
+//! Bump arenas for one program, in Rust: blocks of 2 MiB, huge pages where possible, which a thread reuses without
+//! clearing them. They are the lower bound of an arena's cost in Rust; the peer `bump` is the same in C. Invariant:
+//! nodes lie in committed blocks, and live as long as their arena.
 
 use crate::arena_document::Node;
 use core::cell::{Cell, RefCell};
@@ -25,7 +25,7 @@ impl BumpArena {
         let next = self.next.get();
         let place = if next == self.end.get() { self.more() } else { next } as *mut Node;
         self.next.set(place as usize + size_of::<Node>());
-        // SAFETY: the place is this arena's, in a piece that is committed.
+        // SAFETY: the memory belongs to this arena, in a committed block.
         unsafe { place.write(Node::new(left, right)) };
         place
     }

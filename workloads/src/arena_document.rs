@@ -1,8 +1,8 @@
-//! The arenas of the document on arena performance (golang/go#51667), as far as its table needs them: chunks of 64 MiB from the kernel, out
-//! of which nodes are taken one behind the other. When an arena is freed, a chunk that is used up goes back to the kernel, and the one
-//! that was in use is the next arena's, which goes on where the last one ended. So memory is always fresh, which is what the document
-//! is about; how it is touched first, and how early a chunk goes back, are its three ways.
-//! Invariant: nodes lie in chunks that are committed, and stay as long as their arena.
+//! The arenas of the document on arena performance (golang/go#51667), as far as its table needs them. Nodes are
+//! allocated in sequence from chunks of 64 MiB. When an arena is freed, full chunks are returned to the kernel, and the
+//! next arena continues in the current chunk. So memory is always fresh, which is the subject of the document. Its
+//! three kinds differ in the first touch, and in how early a chunk is returned. Invariant: nodes lie in committed
+//! chunks, and live as long as their arena.
 
 use core::cell::Cell;
 use core::marker::PhantomData;
@@ -12,19 +12,19 @@ use std::cell::RefCell;
 /// The bytes of a chunk.
 const CHUNK: usize = 64 << 20;
 
-/// How a chunk gets memory, and when it goes back.
+/// How a chunk gets memory, and when it is returned.
 pub trait Document {
-    /// Each 2 MiB of a chunk is asked to be a huge page, and cleared before it is used.
+    /// Each 2 MiB of a chunk is advised to be a huge page, and cleared before use.
     const HUGE: bool;
-    /// After so many bytes of use a chunk goes back when its arena is freed.
+    /// A chunk with this many bytes in use is returned when its arena is freed.
     const RETURN_AFTER: usize;
 }
 
-/// Nothing is said of huge pages.
+/// No advice about huge pages.
 pub struct SmallPages;
 /// Huge pages.
 pub struct HugePages;
-/// Huge pages, and chunks that go back after 8 MiB of use.
+/// Huge pages, and chunks that are returned after 8 MiB of use.
 pub struct EarlyReturn;
 
 impl Document for SmallPages {
@@ -53,10 +53,10 @@ impl Node {
         Node { left, right }
     }
 
-    /// How many nodes the tree has.
+    /// The number of nodes of the tree.
     ///
     /// # Safety
-    /// 1. The nodes are of an arena that is there.
+    /// 1. The arena of the nodes exists.
     pub unsafe fn count(&self) -> u64 {
         if self.left.is_null() {
             return 1;
@@ -72,21 +72,21 @@ struct Chunk {
 }
 
 thread_local! {
-    /// The chunk that the last arena of this thread has left.
+    /// The chunk that the last arena of this thread left.
     static LEFT: RefCell<Option<Chunk>> = const { RefCell::new(None) };
 }
 
 /// An arena of the document.
 pub struct DocumentArena<D: Document> {
     next: Cell<usize>,
-    /// Up to here memory may be used without preparing it.
+    /// Memory below this is prepared.
     end: Cell<usize>,
     chunks: RefCell<Vec<Chunk>>,
     way: PhantomData<D>,
 }
 
 impl<D: Document> DocumentArena<D> {
-    /// One without nodes.
+    /// An arena without nodes.
     #[expect(clippy::new_without_default, reason = "it takes memory")]
     pub fn new() -> Self {
         let arena = DocumentArena {
@@ -107,7 +107,7 @@ impl<D: Document> DocumentArena<D> {
         let next = self.next.get();
         let place = if next + size_of::<Node>() <= self.end.get() { next } else { self.more() } as *mut Node;
         self.next.set(place as usize + size_of::<Node>());
-        // SAFETY: the place is this arena's, in a chunk that is committed.
+        // SAFETY: the memory belongs to this arena, in a committed chunk.
         unsafe { place.write(Node { left, right }) };
         place
     }
@@ -126,8 +126,7 @@ impl<D: Document> DocumentArena<D> {
         if let Some(chunk) = chunks.last_mut() {
             let (start, at) = (chunk.memory.start(), self.end.get());
             if at < start + CHUNK {
-                // The next 2 MiB, cleared at once.
-                // SAFETY: the chunk is committed, and the piece unused.
+                // The next 2 MiB, cleared at once. SAFETY: the chunk is committed, and this part unused.
                 unsafe { (at as *mut u8).write_bytes(0, HUGE_PAGE) };
                 self.end.set(at + HUGE_PAGE);
                 return self.next.get();
@@ -154,7 +153,7 @@ impl<D: Document> Drop for DocumentArena<D> {
         let mut chunks = self.chunks.take();
         let Some(mut last) = chunks.pop() else { return };
         last.used = self.next.get() - last.memory.start();
-        // The others go back with this.
+        // Dropping the rest returns the other chunks.
         if last.used < D::RETURN_AFTER {
             LEFT.set(Some(last));
         }

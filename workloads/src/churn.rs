@@ -1,6 +1,6 @@
-//! Churn: a table of a million live objects of 64 to 128 bytes, replaced at random. Each new object is written
-//! whole; the old one is read. The longest time between samples of the clock, taken every 16 operations, is what a
-//! program would notice of collections.
+//! Churn: a table of a million live objects of 64 to 128 bytes, replaced at random. Each new object is written whole;
+//! the old one is read. The longest time between samples of the clock, one every 16 operations, is the longest delay by
+//! a collection that the program sees.
 
 use crate::random::Random;
 use crate::replacements::{FIGURES, Gaps, Outcome, SAMPLE};
@@ -25,7 +25,7 @@ pub const LIVE: usize = 1_000_000;
 /// An object: word 0 is its size in bytes, the length word of its slice not counted.
 type Block = Slice<u64>;
 
-/// The bytes that are alive at once at the least.
+/// The minimum of bytes alive at once.
 pub fn least_bytes() -> u128 {
     LIVE as u128 * (96 + 8)
 }

@@ -1,5 +1,5 @@
-//! Conalloc, after the program of D's suite of that name: threads that have nothing to do with each other hash small blocks
-//! and allocate new ones, four of them unless told otherwise. With memory of its own each should be as fast as alone.
+//! Conalloc, after the program of that name in D's suite: independent threads, four by default, hash small blocks and
+//! allocate new ones. With its own memory each should be as fast as alone.
 
 use crate::random::Random;
 use crate::workload::{Line, N, Threads, Workload};
@@ -9,7 +9,7 @@ use serde_json::json;
 /// This program, to those who run it.
 pub const WORKLOAD: Workload = Workload {
     name: "conalloc",
-    about: "Threads, 4 unless told otherwise, that hash blocks of 16 to 256 bytes and allocate new ones",
+    about: "Threads, 4 by default, that hash blocks of 16 to 256 bytes and allocate new ones",
     n: N { unit: "number of blocks", usual: 10_000_000, most: 1 << 48 },
     threads: Threads { usual: 4, ..Threads::USUALLY_ONE },
     least_bytes: |_| SLOTS as u128 * 8,
@@ -23,12 +23,12 @@ const SLOTS: usize = 4096;
 
 type Block = Slice<u64>;
 
-/// What a thread found.
+/// A thread's result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Blocks allocated.
     pub blocks: u64,
-    /// Of the words of all blocks that were replaced.
+    /// The hash of the words of all replaced blocks.
     pub hash: u64,
 }
 
@@ -46,7 +46,7 @@ fn fnv(hash: u64, block: &[u64]) -> u64 {
     block.iter().fold(hash, |hash, word| (hash ^ word).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
-/// What one thread does: `blocks` blocks, each in the place of one that is hashed.
+/// One thread's work: hashes and replaces `blocks` blocks.
 pub fn run(m: &Mutator, blocks: u64) -> Outcome {
     let (mut random, mut hash) = (Random::new(), 0xcbf2_9ce4_8422_2325);
     let table: Gc<Slice<GcCell<Option<Gc<Block>>>>> = m.alloc_slice(SLOTS, |_| GcCell::new(None));

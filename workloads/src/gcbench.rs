@@ -1,7 +1,7 @@
 //! GCBench, the program of John Ellis and Pete Kovac as Hans Boehm changed it: a stretch tree, then a long-lived tree
-//! and a long-lived array of doubles, beside which trees of depths 4 to 16 are built in two ways: top down, so that
-//! old objects are written to, and bottom up, so that only new ones are. The original counts nothing; here the last
-//! tree of each kind is counted, so that every program can be held to it.
+//! and a long-lived array of doubles, beside which trees of depths 4 to 16 are built in two ways: top down, so that old
+//! objects are written to, and bottom up, so that only new ones are. The original counts nothing. Here the last tree of
+//! each kind is counted, to compare programs.
 
 use crate::workload::{self, N, Threads, Workload};
 use heapwood::{Gc, GcCell, Mutator, Slice, Trace};
@@ -71,7 +71,7 @@ fn count(node: Gc<Node>) -> u64 {
     }
 }
 
-/// What a line is about.
+/// The subject of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The tree built first, two deeper than the others, and dropped.
@@ -80,7 +80,7 @@ pub enum Kind {
     TopDown,
     /// Trees whose nodes are allocated after their children.
     BottomUp,
-    /// The tree and the array that live through all of it; the bits of the array's sum.
+    /// The long-lived tree and array; the bits of the array's sum.
     LongLived(u64),
 }
 
@@ -89,7 +89,7 @@ pub enum Kind {
 pub struct Line {
     /// Which trees.
     pub kind: Kind,
-    /// How many.
+    /// The number of trees.
     pub trees: u64,
     /// Their depth.
     pub depth: u32,
@@ -116,17 +116,17 @@ impl From<Line> for workload::Line {
     }
 }
 
-/// The depth the program really uses for `n`.
+/// The depth that the program uses for `n`.
 pub fn max_depth(n: u32) -> u32 {
     n.max(MIN_DEPTH)
 }
 
-/// The bytes that are alive at once at the least: the stretch tree.
+/// The minimum of bytes alive at once: the stretch tree.
 pub fn least_bytes(n: u32) -> u128 {
     (size_of::<Node>() as u128) << (max_depth(n) + 3).min(100)
 }
 
-/// Runs it for maximum depth `n`, reporting each line as soon as it is known.
+/// Runs it for maximum depth `n`. Reports each line when it is known.
 pub fn run(m: &Mutator, n: u32, mut report: impl FnMut(Line)) {
     let max = max_depth(n);
     let nodes = |depth: u32| (2u64 << depth) - 1;
@@ -146,7 +146,7 @@ pub fn run(m: &Mutator, n: u32, mut report: impl FnMut(Line)) {
     report(Line { kind, trees: 1, depth: max, nodes: count(long_lived) });
 }
 
-/// Builds so many trees and counts the last. In a frame of its own, which takes the pointers with it.
+/// Builds `trees` trees and counts the last, in its own frame, so that no pointer is left on the stack.
 #[inline(never)]
 fn repeated(m: &Mutator, trees: u64, depth: u32, build: impl Fn(&Mutator, u32) -> Gc<Node>) -> u64 {
     for _ in 1..trees {

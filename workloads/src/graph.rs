@@ -1,6 +1,6 @@
-//! Graph: a million nodes with four edges each, rewired at random. Nearly every step writes a pointer into an object that
-//! has long been there; only one in eight makes a new node, which takes the place and the edges of another. What was
-//! replaced lives on while an edge leads to it, and only a trace can tell: nobody could free it by hand.
+//! Graph: a million nodes with four edges each, rewired at random. Nearly every step writes a pointer into an old
+//! object. One step in eight makes a new node, which takes the slot and the edges of another. A replaced node lives as
+//! long as an edge leads to it. Only a trace can decide that, so the program could not free nodes itself.
 
 use crate::random::Random;
 use crate::replacements::{Gaps, Outcome, SAMPLE, figures};
@@ -36,20 +36,20 @@ struct Node {
 
 const _: () = assert!(size_of::<Node>() == 40);
 
-/// The bytes that are alive at once at the least: the nodes in the table, and the table.
+/// The minimum of bytes alive at once: the nodes in the table, and the table.
 fn least_bytes(nodes: u64) -> u128 {
     (size_of::<Node>() + size_of::<Edge>()) as u128 * u128::from(nodes)
 }
 
 impl Node {
-    /// What takes the place of `old`: its edges, but that one, which leads elsewhere.
+    /// A replacement of `old` with its edges, except one that leads elsewhere.
     fn instead_of(old: &Node, which: usize, to: Option<Gc<Node>>, id: u64) -> Node {
         let edge = |k: usize| if k == which { to } else { old.edges[k].get() };
         Node { edges: std::array::from_fn(|k| GcCell::new(edge(k))), id }
     }
 }
 
-/// The table of that many nodes, whose edges lead anywhere.
+/// A table of `nodes` nodes with random edges.
 fn build(m: &Mutator, nodes: u64, random: &mut Random) -> Gc<Slice<Edge>> {
     let table: Gc<Slice<Edge>> = m.alloc_slice(nodes as usize, |_| GcCell::new(None));
     for (slot, id) in table.iter().zip(0..) {
@@ -64,12 +64,12 @@ fn build(m: &Mutator, nodes: u64, random: &mut Random) -> Gc<Slice<Edge>> {
     table
 }
 
-/// The slot that the random number chooses.
+/// The slot for a random number.
 fn pick(table: &[Edge], r: u64) -> &Edge {
     &table[(r & 0xffff_ffff) as usize % table.len()]
 }
 
-/// Rewires a graph of so many nodes.
+/// Rewires a graph of `nodes` nodes.
 pub fn run(m: &Mutator, nodes: u64) -> Outcome {
     let (mut random, ops) = (Random::new(), nodes * ROUNDS);
     let table = build(m, nodes, &mut random);

@@ -3,9 +3,9 @@
 //! | module | program |
 //! |---|---|
 //! | [`trees`] | binary trees, as the Benchmarks Game defines them |
-//! | [`trees_arena`] | the same in arenas, as the document on arena performance has them |
+//! | [`trees_arena`] | the same in arenas, as in the document on arena performance |
 //! | [`arena_document`] | that document's arenas |
-//! | [`arena_bump`] | arenas written by hand |
+//! | [`arena_bump`] | bump arenas for that program |
 //! | [`gcbench`] | Ellis, Kovac and Boehm's: trees top down and bottom up beside a long-lived tree and array |
 //! | [`churn`] | random replacement in a table of a million objects |
 //! | [`mixed`] | a cache of documents of mixed sizes whose contents change over time |
@@ -17,15 +17,15 @@
 //! | [`sort`] | quicksort of pointers, in place |
 //! | [`treap`] | an index of byte strings whose every insert copies a path |
 //! | [`malloc`] | objects of seven kinds, each dropped at once: the Malloc benchmarks of Go's runtime |
-//! | [`replacements`] | what churn, mixed, graph and map have in common |
+//! | [`replacements`] | code shared by churn, mixed, graph and map |
 //! | [`mark`] | a static graph, collected in full |
-//! | [`allocator`] | where the memory of a workload comes from |
-//! | [`threads`] | a workload on several threads, each doing the whole of it |
-//! | `threads_error` | why that failed |
+//! | [`allocator`] | the allocator of a workload |
+//! | [`threads`] | a workload on several threads |
+//! | `threads_error` | its errors |
 //! | [`random`] | the random numbers they share |
 //! | [`twister`] | those of [`rand`] |
-//! | [`protocol`] | what they print to be compared, and what is understood of that |
-//! | [`workload`] | what they are to those who run them |
+//! | [`protocol`] | the output that programs are compared by, and its parser |
+//! | [`workload`] | the description of a workload |
 //! | `list` | all of them, and finding one: [`ALL`] |
 
 pub mod allocator;

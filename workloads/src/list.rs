@@ -1,5 +1,5 @@
-//! All workloads, and finding one by its name or by how it differs from another. Invariant: a workload that threads share, or that
-//! lies in arenas, has the name of the one that it varies, and a suffix.
+//! All workloads, and lookup by name or variant. Invariant: a workload that threads share, or that uses arenas, has the
+//! name of the plain one and a suffix.
 
 use crate::workload::Workload;
 use crate::{
@@ -24,10 +24,10 @@ pub const ALL: &[&Workload] = &[
     &malloc::WORKLOAD,
 ];
 
-/// Those of them whose threads can share the work, each of which does the whole of it else: called by `--share`.
+/// The workloads whose threads can share the work, by `--share`.
 pub const SHARED: &[&Workload] = &[&trees::SHARED];
 
-/// Those of them that have a version in arenas, which are called by `--arena`.
+/// The workloads with a version in arenas, by `--arena`.
 pub const IN_ARENAS: &[&Workload] = &[
     &trees_arena::WORKLOAD,
     &trees_arena::SMALL_PAGES,
@@ -42,7 +42,7 @@ impl Workload {
         ALL.iter().chain(IN_ARENAS).chain(SHARED).copied().find(|w| w.name == name)
     }
 
-    /// The same on threads that share the work, which may be itself; `None` if each always does the whole of it.
+    /// The version whose threads share the work, which may be this one. `None` if there is none.
     pub fn sharing(&'static self) -> Option<&'static Workload> {
         let suffix = Some("-shared");
         match self.shared {
@@ -51,7 +51,7 @@ impl Workload {
         }
     }
 
-    /// The same in arenas, as those are called, Heapwood's if they are not; `None` if it has none.
+    /// The version in arenas of this kind, Heapwood's if the name is empty. `None` if there is none.
     pub fn in_arenas(&self, kind: &str) -> Option<&'static Workload> {
         let suffix = if kind.is_empty() { "-arena".into() } else { format!("-arena-{kind}") };
         IN_ARENAS.iter().copied().find(|w| w.name.strip_prefix(self.name) == Some(&suffix))

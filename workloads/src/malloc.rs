@@ -1,7 +1,7 @@
-//! Malloc: objects of seven kinds, each made, its address stored, and dropped at once, after the benchmarks of Go's runtime
-//! that are called so: 8, 16 and 32 bytes without pointers and with nothing but pointers, and two large structs. Nothing
-//! survives, so what is measured is allocation itself and the collections that it causes. Invariant: of an object nothing
-//! is left but an integer in memory that no collector looks at, which also keeps the compiler from leaving the object out.
+//! Malloc: objects of seven kinds, each made, its address stored, and dropped at once, after the benchmarks of Go's
+//! runtime of that name: 8, 16 and 32 bytes without pointers and with only pointers, and two large structs. Nothing
+//! survives, so this measures allocation and the collections that it causes. Invariant: all that is left of an object
+//! is an integer in memory that no collector scans. The store keeps the compiler from removing the allocation.
 
 use crate::workload::{self, Across, Figure, N, Threads, Workload};
 use heapwood::{Gc, Mutator, Trace};
@@ -24,17 +24,17 @@ pub const WORKLOAD: Workload = Workload {
     run: |m, n, report| run(m, n, |line| report(line.into())),
 };
 
-/// What is allocated for each of N.
+/// Allocations for each of N.
 const UNIT: u64 = 1000;
-/// Before the clock starts, one in so many of the allocations is made once more.
+/// Before the clock starts, 1/WARM_UP of the allocations are made.
 const WARM_UP: u64 = 10;
 
-/// As many bytes without pointers as words of them.
+/// N words without pointers.
 type Words<const WORDS: usize> = [u64; WORDS];
-/// As many pointers, all null.
+/// N pointers, all null.
 type Pointers<const WORDS: usize> = [Option<Gc<u64>>; WORDS];
 
-/// A slice as Go has it: where the elements are, and two numbers.
+/// A slice in Go: a pointer to the elements and two numbers.
 #[derive(Trace)]
 struct Header {
     elements: Option<Gc<u64>>,
@@ -47,7 +47,7 @@ type TwoLargeStructs = [[Header; 16]; 2];
 
 const _: () = assert!(size_of::<TwoLargeStructs>() == 768);
 
-/// What can be allocated as zeros.
+/// Types that can be allocated as zeros.
 trait Zeros: Trace {
     const ZEROS: Self;
 }
@@ -64,11 +64,11 @@ impl Zeros for TwoLargeStructs {
     const ZEROS: Self = [const { [const { Header { elements: None, _len: 0, _capacity: 0 } }; 16] }; 2];
 }
 
-/// A kind of object, and what is measured with it.
+/// A kind of object, and its figure.
 struct Kind {
     name: &'static str,
     bytes: u64,
-    /// One of so many allocations is made: large objects take longer.
+    /// 1/`part` of the allocations are made: large objects take longer.
     one_of: u64,
     allocate: fn(&Mutator, &Place, u64),
     figure: Figure,
@@ -104,22 +104,22 @@ const FIGURES: [Figure; KINDS.len()] = {
     figures
 };
 
-/// Where a thread leaves the address of the last object: memory of the ordinary allocator, two cache lines of its own.
+/// The address of a thread's last object, in the ordinary heap, on two cache lines of its own.
 #[repr(align(128))]
 struct Place(AtomicUsize);
 
-/// What became of one kind.
+/// The result of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
     /// The kind's name.
     pub kind: &'static str,
-    /// The figure that its time is.
+    /// The figure for its time.
     pub figure: &'static str,
-    /// How many were allocated, those before the clock started not counted.
+    /// The number of allocations after the clock started.
     pub allocations: u64,
     /// Their bytes.
     pub bytes: u64,
-    /// The time of one, collections included.
+    /// The time of one, with collections.
     pub ns: f64,
 }
 
@@ -137,7 +137,7 @@ impl From<Line> for workload::Line {
     }
 }
 
-/// Makes so many objects and drops them. A function of its own for each kind, as are the loops of Go's benchmarks.
+/// Makes objects and drops them. Each kind has its own function, as in Go's benchmarks.
 #[inline(never)]
 fn allocate<T: Zeros>(m: &Mutator, place: &Place, count: u64) {
     for _ in 0..count {
@@ -146,10 +146,10 @@ fn allocate<T: Zeros>(m: &Mutator, place: &Place, count: u64) {
     }
 }
 
-/// Allocates `n` thousand objects of each kind, reporting each kind as soon as it is known.
+/// Allocates `n` thousand objects of each kind, reporting each kind when it is known.
 pub fn run(m: &Mutator, n: u64, mut report: impl FnMut(Line)) {
     let place = Box::new(Place(AtomicUsize::new(0)));
-    // As far as the compiler knows, somebody else reads it.
+    // For the compiler, other code may read it.
     let place: &Place = black_box(&place);
     for Kind { name, bytes, one_of, allocate, figure } in &KINDS {
         let allocations = n * UNIT / one_of;

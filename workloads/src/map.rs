@@ -1,6 +1,6 @@
-//! Map: a hash map with chains, into which entries are inserted and from which they are deleted at random, half and half.
-//! Whatever happens to it is a pointer written into an object that has long been there: a bucket, an entry's link or its
-//! value. Entries and values die at random, and lie scattered between those that stay.
+//! Map: a hash map with chains, into which entries are inserted and from which they are deleted at random, half and
+//! half. Every operation writes a pointer into an old object: a bucket, or an entry's link or value. Entries and values
+//! die at random, between others that live on.
 
 use crate::random::Random;
 use crate::replacements::{Gaps, Outcome, SAMPLE, figures};
@@ -24,7 +24,7 @@ const FIGURES: &[Figure] = &figures("million operations a second");
 /// Operations for each entry.
 const ROUNDS: u64 = 10;
 
-/// What a key has; no pointers.
+/// The value of a key, without pointers.
 #[derive(Trace)]
 struct Value([u64; 2]);
 
@@ -39,15 +39,15 @@ type Link = GcCell<Option<Gc<Entry>>>;
 
 const _: () = assert!(size_of::<Entry>() == 24);
 
-/// What an entry takes, with its value.
+/// The bytes of an entry with its value.
 const ENTRY_BYTES: u64 = (size_of::<Entry>() + size_of::<Value>()) as u64;
 
-/// The bytes that are alive at once at the least: the map when it has been filled.
+/// The minimum of bytes alive at once: the filled map.
 fn least_bytes(entries: u64) -> u128 {
     u128::from(ENTRY_BYTES) * u128::from(entries) + 8 * u128::from(buckets(entries))
 }
 
-/// How many buckets there are: one for two entries.
+/// The number of buckets: one for two entries.
 fn buckets(entries: u64) -> u64 {
     (entries / 2).max(1)
 }
@@ -60,13 +60,13 @@ fn add(sum: u64, Value([first, second]): &Value) -> u64 {
     sum.wrapping_mul(31).wrapping_add(*first).wrapping_add(*second)
 }
 
-/// Where the chains begin.
+/// The first entries of the chains.
 struct Map(Gc<Slice<Link>>);
 
-/// Where a key is, or would be.
+/// The place of a key, present or not.
 struct Place<'a> {
     bucket: &'a Link,
-    /// The entry before it, if it is not the first of its chain.
+    /// The entry before it, unless it is the first of its chain.
     before: Option<Gc<Entry>>,
     found: Option<Gc<Entry>>,
 }
@@ -89,20 +89,20 @@ impl Map {
 }
 
 impl Place<'_> {
-    /// Puts a new entry before all others of its chain.
+    /// Inserts an entry at the front of its chain.
     fn insert(&self, m: &Mutator, key: u64, value: Gc<Value>) {
         let next = GcCell::new(self.bucket.get());
         self.bucket.set(m, Some(m.alloc(Entry { key, value: GcCell::new(value), next })));
     }
 
-    /// Takes the entry out of its chain.
+    /// Removes the entry from its chain.
     fn delete(&self, m: &Mutator, entry: Gc<Entry>) {
         let link = self.before.as_ref().map_or(self.bucket, |before| &before.next);
         link.set(m, entry.next.get());
     }
 }
 
-/// Inserts and deletes in a map of about so many entries.
+/// Inserts and deletes in a map of about `entries` entries.
 pub fn run(m: &Mutator, entries: u64) -> Outcome {
     let (mut random, ops) = (Random::new(), entries * ROUNDS);
     let map = Map(m.alloc_slice(buckets(entries) as usize, |_| GcCell::new(None)));

@@ -2,9 +2,9 @@
 //! shuffled, a random graph of such objects, and singly linked lists of 16-byte nodes, 1 to 64 of them side by side, in
 //! the order of their allocation and shuffled.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `order` | in which order objects lie in memory |
+//! | `order` | the order of objects in memory |
 //! | `plan` | the trees and the random graph |
 //! | `lists` | the lists |
 
@@ -35,19 +35,19 @@ pub const WORKLOAD: Workload = Workload {
 
 const COLLECTIONS: usize = 3;
 
-/// What a graph is made of.
+/// The shape of a graph.
 #[derive(Clone, Copy)]
 enum Shape {
     Tree(Order),
     Random,
-    /// So many lists share the objects.
+    /// N lists share the objects.
     Lists(usize, Order),
 }
 
-/// How its objects lie.
+/// The order of its objects in memory.
 type Order = fn(usize) -> Vec<u32>;
 
-/// A graph by its name, and what is measured with it.
+/// A graph and its figure.
 struct Graph {
     name: &'static str,
     shape: Shape,
@@ -116,17 +116,17 @@ const FIGURES: [Figure; GRAPHS.len()] = {
 pub struct Line {
     /// The graph's name.
     pub graph: &'static str,
-    /// The figure that its best time is.
+    /// The figure for its best time.
     pub figure: &'static str,
-    /// Objects that the roots lead to.
+    /// Objects reachable from the roots.
     pub reached: u64,
-    /// Of lists: their words, each as it was found after the collections.
+    /// For lists: the checksum of their words after the collections.
     pub checksum: Option<u64>,
     /// The fastest collection, per object reached.
     pub best_ns: f64,
-    /// The one in the middle.
+    /// The median collection, per object reached.
     pub median_ns: f64,
-    /// What the last collection found alive.
+    /// Bytes alive at the last collection.
     pub live_objects: u64,
 }
 
@@ -155,13 +155,13 @@ impl Line {
     }
 }
 
-/// The bytes that are alive at once at the least: the objects, the table they are built from, and the plan with its
-/// order. Lists take less.
+/// The minimum of bytes alive at once: the objects, the table they are built from, and the plan with its order. Lists
+/// take less.
 pub fn least_bytes(objects: u64) -> u128 {
     objects as u128 * (32 + 8 + 8 + 4)
 }
 
-/// Builds and collects each graph with `objects` objects (at least one), reporting each as soon as it is known.
+/// Builds and collects each graph with `objects` objects (at least one), reporting each when it is known.
 pub fn run(m: &Mutator, objects: u64, mut report: impl FnMut(Line)) {
     let n = objects as usize;
     for graph in &GRAPHS {
@@ -188,9 +188,8 @@ fn measure_lists(m: &Mutator, graph: &Graph, order: &[u32], lists: usize) -> Lin
     Line { reached, checksum: Some(checksum), ..line }
 }
 
-/// Calls `f` so far down the stack that the words it leaves there lie below the frames of a collection, which does not
-/// look at them. One such word, of the table that a graph is built from, would keep that table, and lead to every object
-/// of the graph in a row.
+/// Calls `f` deep in the stack, so that its stale words lie below the frames of a collection, which does not scan them.
+/// A stale pointer to the table that a graph is built from would keep the table alive, and every object of the graph.
 #[inline(never)]
 fn far_down<R>(f: impl FnOnce() -> R) -> R {
     let room = black_box([0u8; 64 << 10]);
@@ -199,7 +198,7 @@ fn far_down<R>(f: impl FnOnce() -> R) -> R {
     result
 }
 
-/// Collects a graph that is built, of which so many objects can be reached.
+/// Collects a graph with `reached` reachable objects.
 fn measure(m: &Mutator, graph: &Graph, reached: u64) -> Line {
     let mut times = [(); COLLECTIONS].map(|()| {
         let start = monotonic_ns();

@@ -1,9 +1,8 @@
-//! Mixed: a cache of documents whose sizes reach from 32 bytes to 256 KiB, replaced at random, while what it holds
-//! changes over time. In even phases most bodies are small, in odd ones eight times as large, and after each phase 7
-//! of 10 documents are dropped, wherever they lie; so the survivors of a phase stand between the documents of the
-//! next, as in the heap of a server that has run for hours, and a run ends with a heap that is mostly holes. What is
-//! allocated is written whole, since some languages do so anyway. All of it is computed with integers, so that every
-//! program has the same documents.
+//! Mixed: a cache of documents of 32 bytes to 256 KiB, replaced at random, whose contents change over time. In even
+//! phases most bodies are small, in odd phases eight times as large. After each phase 7 of 10 documents are dropped at
+//! random, so the survivors of a phase lie between the documents of the next, as in the heap of a server that has run
+//! for hours. A run ends with a heap that is mostly holes. Each object is written whole, since some languages do that
+//! anyway. All sizes are computed with integers, so that every program has the same documents.
 
 use crate::random::Random;
 use crate::replacements::{FIGURES, Gaps, Outcome, SAMPLE};
@@ -22,9 +21,9 @@ pub const WORKLOAD: Workload = Workload {
     run: |m, n, report| report(run(m, n).line("mixed")),
 };
 
-/// Documents the cache has room for.
+/// Documents in a full cache.
 pub const SLOTS: usize = 100_000;
-/// How often what it holds changes in a run.
+/// The number of phases.
 pub const PHASES: u64 = 8;
 /// The lowest octave of bodies, in bytes, in the phases of small ones and of large ones, and the highest.
 const SMALL: u32 = 5;
@@ -44,13 +43,12 @@ const _: () = assert!(size_of::<Document>() == 16);
 
 type Table = Slice<GcCell<Option<Gc<Document>>>>;
 
-/// The bytes that are alive at once at the least: the table when it has been filled, with documents of 2231 bytes on
-/// average, whatever N is.
+/// The minimum of bytes alive at once: the full table, with documents of 2231 bytes on average, for any N.
 pub fn least_bytes() -> u128 {
     SLOTS as u128 * (2231 + 8)
 }
 
-/// The words of the body that the number asks for, from those octaves up: each is half as likely as the one below.
+/// The words of the body for a random number, from `octaves` up. Each octave is half as likely as the one below.
 fn body_words(r: u64, lowest: u32) -> u64 {
     let octave = (lowest + (r | 1 << 12).trailing_zeros()).min(HIGHEST);
     let least = (1 << octave) / 8;

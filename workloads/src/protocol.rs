@@ -1,6 +1,6 @@
-//! What a workload prints for `heapwood bench`, and what is understood of it; programs for other memory managers print the
-//! same. Lines `figure NAME VALUE` are what it measured itself; all others are check values, which are the same in every
-//! program that did the same work.
+//! The output of a workload for `heapwood bench`, and its parser. Programs for other memory managers print the same.
+//! Lines `figure NAME VALUE` are measurements of the program itself. All other lines are check values, which are equal
+//! in all programs that did the same work.
 
 use crate::workload::Line;
 use std::fmt;
@@ -11,29 +11,30 @@ pub fn print(line: &Line) -> String {
     line.check.clone() + &figures.collect::<String>()
 }
 
-/// What one run printed.
+/// The output of one run.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Said {
+pub struct RunOutput {
     /// The check values, in order.
     pub checks: Vec<String>,
     /// Names and values.
     pub figures: Vec<(String, f64)>,
 }
 
-impl Said {
-    /// What was printed.
+impl RunOutput {
+    /// Parses an output.
     ///
     /// # Errors
-    /// There is no check value, or a figure is none.
-    pub fn parse(stdout: &str) -> Result<Said, String> {
-        let mut said = Said { checks: Vec::new(), figures: Vec::new() };
+    /// There is no check value, or a figure is not a number.
+    pub fn parse(stdout: &str) -> Result<RunOutput, String> {
+        let mut said = RunOutput { checks: Vec::new(), figures: Vec::new() };
         for line in stdout.lines() {
             match line.strip_prefix("figure ") {
                 None => said.checks.push(line.to_string()),
                 Some(rest) => {
                     let (name, value) = rest.split_once(' ').unwrap_or((rest, ""));
                     let value = value.parse::<f64>().ok().filter(|v| v.is_finite());
-                    let value = value.ok_or_else(|| format!("it printed a figure that is none: {line:?}"))?;
+                    let value = value
+                        .ok_or_else(|| format!("it printed a figure without a finite number: {line:?}"))?;
                     said.figures.push((name.to_string(), value));
                 }
             }
@@ -44,8 +45,8 @@ impl Said {
         }
     }
 
-    /// The first line that is not the same as in what another run said, which `whose` names.
-    pub fn differs_from<'a>(&'a self, other: &'a Said, whose: &'a str) -> Option<Difference<'a>> {
+    /// The first line that differs from another run's, which `whose` names.
+    pub fn differs_from<'a>(&'a self, other: &'a RunOutput, whose: &'a str) -> Option<Difference<'a>> {
         let count = self.checks.len().max(other.checks.len());
         let pairs = (0..count).map(|k| (k, self.checks.get(k), other.checks.get(k)));
         let (line, here, there) = { pairs }.find(|(_, here, there)| here != there)?;
@@ -54,13 +55,13 @@ impl Said {
     }
 }
 
-/// A check value that two runs do not have alike.
+/// A check value that differs between two runs.
 #[derive(Debug, PartialEq)]
 pub struct Difference<'a> {
     line: usize,
     here: Option<&'a str>,
     there: Option<&'a str>,
-    /// The run that has the other.
+    /// The other run.
     whose: &'a str,
 }
 
@@ -83,35 +84,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_printed_is_understood() {
+    fn printed_lines_are_parsed() {
         let line = Line {
             text: "for people".into(),
             check: "churn ops 3".into(),
             figures: vec![("mops", 2.5), ("gap_us", 1e9)],
             fields: serde_json::Value::Null,
         };
-        let said = Said::parse(&(print(&line) + "\n")).unwrap();
+        let said = RunOutput::parse(&(print(&line) + "\n")).unwrap();
         assert_eq!(said.checks, ["churn ops 3"]);
         assert_eq!(said.figures, [("mops".to_string(), 2.5), ("gap_us".to_string(), 1e9)]);
     }
 
     #[test]
-    fn checks_and_figures_are_told_apart() {
-        let said = Said::parse("churn ops 3\nfigure mops 2.5\nfigure gap_us 1e3\ndone\n").unwrap();
+    fn check_values_and_figures_are_distinguished() {
+        let said = RunOutput::parse("churn ops 3\nfigure mops 2.5\nfigure gap_us 1e3\ndone\n").unwrap();
         assert_eq!(said.checks, ["churn ops 3", "done"]);
         assert_eq!(said.figures, [("mops".to_string(), 2.5), ("gap_us".to_string(), 1000.0)]);
         for wrong in
             ["a\nfigure", "a\nfigure ", "a\nfigure mops", "a\nfigure mops fast", "a\nfigure mops inf"]
         {
             // A bare word is a check value, and will differ.
-            assert_eq!(Said::parse(wrong).is_err(), wrong != "a\nfigure", "{wrong}");
+            assert_eq!(RunOutput::parse(wrong).is_err(), wrong != "a\nfigure", "{wrong}");
         }
-        assert!(Said::parse("").is_err() && Said::parse("figure mops 1\n").is_err());
+        assert!(RunOutput::parse("").is_err() && RunOutput::parse("figure mops 1\n").is_err());
     }
 
     #[test]
     fn any_difference_is_found() {
-        let said = |text: &str| Said::parse(text).unwrap();
+        let said = |text: &str| RunOutput::parse(text).unwrap();
         let a = said("one\ntwo\nfigure x 1");
         assert_eq!(a.differs_from(&said("one\ntwo\nfigure x 2"), "off"), None);
         for (other, words) in [

@@ -1,7 +1,7 @@
-//! RandSmall and RandLarge, the programs of David Simcha that D's collector has been measured with since 2010: a table of
-//! pointers, each overwritten in turn with a new block of a random size, which has no pointers and is never touched. Nothing is
-//! written to a block, by the program or for it: what is measured is finding room, and the large blocks take no memory of
-//! the system.
+//! RandSmall and RandLarge, programs by David Simcha that D's collector has been measured with since 2010. They
+//! overwrite each pointer of a table in turn with a new block of random size, which has no pointers and is never
+//! touched. Neither the program nor the allocator writes to a block, so they measure the search for room, and large
+//! blocks take no memory of the system.
 
 use crate::allocator::Allocator;
 use crate::twister::Twister;
@@ -53,14 +53,14 @@ pub struct Blocks {
     seed: u32,
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The program.
     pub name: &'static str,
-    /// How often the whole table was overwritten.
+    /// The number of times that the table was overwritten.
     pub iterations: u64,
-    /// A sum over the sizes in their order.
+    /// A checksum of the sizes in order.
     pub checksum: u64,
 }
 
@@ -75,12 +75,12 @@ impl From<Outcome> for Line {
 }
 
 impl Blocks {
-    /// The bytes that must be had: the table's. The blocks are never touched, and take none.
+    /// The minimum of memory: the table. The blocks are never touched, and take none.
     pub fn least_bytes(&self) -> u128 {
         self.slots as u128 * 8
     }
 
-    /// Overwrites the table so often.
+    /// Overwrites the table `iterations` times.
     pub fn run<A: Allocator>(&self, a: &A, iterations: u64) -> Outcome {
         let (m, mut twister, mut checksum) = (a.mutator(), Twister::new(self.seed), 0u64);
         let table: Gc<Slice<GcCell<Option<Gc<Buffer>>>>> = m.alloc_slice(self.slots, |_| GcCell::new(None));

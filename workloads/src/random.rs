@@ -1,4 +1,4 @@
-//! The random numbers all workloads and their peers use: xorshift64*, with one fixed seed.
+//! The random numbers of all workloads and their peers: xorshift64* with a fixed seed.
 
 /// xorshift64* (Marsaglia; Vigna), seeded alike in every program.
 pub struct Random(u64);

@@ -1,5 +1,5 @@
-//! What programs have in common that replace objects or rewrite pointers at random: their figures, the longest gap that a
-//! program would notice of collections, and what they say at the end.
+//! Code shared by programs that replace objects or rewrite pointers at random: their figures, the longest gap between
+//! two operations, and their report.
 
 use crate::workload::{Across, Figure, Line};
 use heapwood_os::process::clock::monotonic_ns;
@@ -16,28 +16,28 @@ pub(crate) const fn figures(label: &'static str) -> [Figure; 2] {
     ]
 }
 
-/// The clock is looked at after so many of them.
+/// Operations between two samples of the clock.
 pub(crate) const SAMPLE: u64 = 16;
 
-/// What a run found.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// Replacements made, or whatever else the program counts.
+    /// Replacements, or what the program counts instead.
     pub ops: u64,
-    /// A sum over what was read; the same for every program that does the same work.
+    /// A checksum of the values read, equal for every program that does the same work.
     pub checksum: u64,
     /// The longest time between two samples, in nanoseconds.
     pub longest_gap_ns: u64,
-    /// Millions of them a second, without filling the table.
+    /// Millions of operations a second, without filling the table.
     pub mops: f64,
-    /// What is alive at the end and how many of it, if that is not known beforehand.
+    /// The kind and number of objects alive at the end, if that is not known beforehand.
     pub live: Option<(&'static str, u64)>,
-    /// Bytes that were asked for and are alive at the end, length words and the table not counted; none if that is not known.
+    /// Requested bytes alive at the end, without length words and the table. `None` if unknown.
     pub requested_live_bytes: Option<u64>,
 }
 
 impl Outcome {
-    /// What the program of that name reports.
+    /// The report of the program of that name.
     pub(crate) fn line(self, workload: &str) -> Line {
         let (ops, mops, gap_us) = (self.ops, self.mops, self.longest_gap_ns as f64 / 1e3);
         let checksum = format!("0x{:016x}", self.checksum);
@@ -65,7 +65,7 @@ impl Outcome {
     }
 }
 
-/// The time since the table was filled, and the longest between two looks at the clock.
+/// The time since the table was filled, and the longest time between two samples of the clock.
 pub(crate) struct Gaps {
     start: u64,
     last: u64,
@@ -78,7 +78,7 @@ impl Gaps {
         Gaps { start, last: start, longest: 0 }
     }
 
-    /// Looks at the clock.
+    /// Samples the clock.
     #[inline]
     pub(crate) fn sample(&mut self) {
         let now = monotonic_ns();
@@ -86,7 +86,7 @@ impl Gaps {
         self.last = now;
     }
 
-    /// The longest gap, and how many million of `ops` were made a second until now.
+    /// The longest gap, and millions of operations a second until now.
     pub(crate) fn end(self, ops: u64) -> (u64, f64) {
         let seconds = (monotonic_ns() - self.start) as f64 / 1e9;
         (self.longest, ops as f64 / seconds / 1e6)

@@ -1,6 +1,6 @@
-//! Sort: quicksort of an array of pointers to numbers, in place. Every exchange is two pointers written into an array that
-//! has long been there, and nothing is allocated meanwhile: what it costs beside the comparisons is the write barrier, for
-//! which instructions are counted. The pivot is the middle one, as in Hoare's algorithm of 1961.
+//! Sort: quicksort of an array of pointers to numbers, in place. Every exchange writes two pointers into an old array,
+//! and nothing is allocated meanwhile. Beside the comparisons it measures the write barrier, by its instructions. The
+//! pivot is the middle element, as in Hoare's algorithm of 1961.
 
 use crate::random::Random;
 use crate::workload::{Line, N, Threads, Workload};
@@ -24,12 +24,12 @@ struct Number(u64);
 
 type Item = GcCell<Option<Gc<Number>>>;
 
-/// What a run found.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// Numbers sorted.
     pub items: u64,
-    /// Of the numbers in their order.
+    /// A checksum of the numbers in order.
     pub checksum: u64,
 }
 
@@ -46,7 +46,7 @@ fn number(item: &Item) -> u64 {
     item.get().map_or(0, |number| number.0)
 }
 
-/// Sorts the smaller part by a call and goes on with the larger one, so that calls are no deeper than the logarithm.
+/// Sorts the smaller part by recursion and continues with the larger one, so that the depth is logarithmic.
 fn sort(m: &Mutator, mut items: &[Item]) {
     while items.len() > 1 {
         let (low, high) = items.split_at(partition(m, items));
@@ -56,7 +56,7 @@ fn sort(m: &Mutator, mut items: &[Item]) {
     }
 }
 
-/// Exchanges items until none before the result is larger than any after; both parts have some.
+/// Exchanges items until none before the result is larger than any after it. Both parts are non-empty.
 fn partition(m: &Mutator, items: &[Item]) -> usize {
     let pivot = number(&items[(items.len() - 1) / 2]);
     let (mut low, mut high) = (0, items.len() - 1);
@@ -76,7 +76,7 @@ fn partition(m: &Mutator, items: &[Item]) -> usize {
     }
 }
 
-/// Sorts so many random numbers.
+/// Sorts `items` random numbers.
 pub fn run(m: &Mutator, items: u64) -> Outcome {
     let mut random = Random::new();
     let table: Gc<Slice<Item>> = m.alloc_slice(items as usize, |_| GcCell::new(None));

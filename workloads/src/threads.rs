@@ -1,6 +1,6 @@
-//! A workload on several threads: each attaches to the heap and does the whole of it, and all must find the same; or they
-//! share it. Invariant: the thread that waits for them, which may be attached, too, waits in a blocking region, so that no
-//! collection waits for it.
+//! A workload on several threads. Each attaches to the heap and does the whole work, and all must have the same
+//! results; or they share the work. Invariant: the calling thread, which may be attached, too, waits in a blocking
+//! region, so that no collection waits for it.
 
 use crate::threads_error::ThreadsError;
 use crate::workload::{Across, Figure, Line, Workload};
@@ -12,18 +12,18 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, RwLock};
 use std::thread::{Builder, Scope};
 
-/// Room for the deepest workload and what libraries add.
+/// Stack for the deepest workload and the libraries.
 const STACK_BYTES: usize = 4 << 20;
 
-/// What a thread has to say, with its number from 0.
+/// A message of a thread, with its number from 0.
 type Message = (u32, Result<Line, ThreadsError>);
 
 impl Workload {
-    /// Runs it for an N within its range on so many threads, reporting each line as soon as all have it. One thread is the
-    /// calling one.
+    /// Runs the workload on `threads` threads for an N within its range. Reports each line when all threads have it. A
+    /// single thread is the calling one.
     ///
     /// # Errors
-    /// A thread could not be started or join the heap, or found something else than the others.
+    /// A thread could not be started or attached, or its results differ.
     pub fn run_on(
         &self,
         m: &Mutator,
@@ -48,7 +48,7 @@ impl Workload {
         })
     }
 
-    /// Starts the threads, of which none begins before all are there.
+    /// Starts the threads. None begins its work before all have started.
     fn start<'scope, 'env>(
         &'env self,
         scope: &'scope Scope<'scope, 'env>,
@@ -58,7 +58,7 @@ impl Workload {
         n: u64,
     ) -> Result<Receiver<Message>, ThreadsError> {
         let (send, said) = mpsc::channel();
-        let mut closed = gate.write().expect("nobody else has the gate yet");
+        let mut closed = gate.write().expect("no other thread has the gate yet");
         for thread in 0..threads {
             let send = send.clone();
             let begin = move || {
@@ -67,7 +67,7 @@ impl Workload {
                 }
             };
             if let Err(why) = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, begin) {
-                // Those that are there end without having begun.
+                // The threads that were started end without beginning.
                 *closed = false;
                 return Err(ThreadsError::Spawn { thread: thread + 1, threads, why });
             }
@@ -75,9 +75,9 @@ impl Workload {
         Ok(said)
     }
 
-    /// What each thread does.
+    /// The work of a thread.
     fn share(&self, heap: &Heap, thread: u32, n: u64, send: &Sender<Message>) {
-        // If nobody listens any more, another thread has found something else, and that is said.
+        // The receiver is gone only if another thread's results differ, which is reported.
         let tell = |said| {
             let _ = send.send((thread, said));
         };
@@ -88,11 +88,11 @@ impl Workload {
     }
 }
 
-/// Has so many threads, the calling one among them, do the steps of a work: each takes the next step that nobody has taken.
-/// What they came to is in the order of the steps.
+/// Does the steps of a work on `threads` threads, including the calling one. Each takes the next free step. Returns the
+/// results in the order of the steps.
 ///
 /// # Errors
-/// A thread could not be started or join the heap. Then not all steps were done.
+/// A thread could not be started or attached. Then not all steps were done.
 pub(crate) fn share_out<T: Send>(
     m: &Mutator,
     threads: u32,
@@ -120,7 +120,7 @@ pub(crate) fn share_out<T: Send>(
             match builder.spawn_scoped(scope, move || join(thread)) {
                 Ok(handle) => started.push(handle),
                 Err(why) => {
-                    // Those that are there end with the step that they are at.
+                    // The threads that were started end after their current step.
                     next.store(steps, Ordering::Relaxed);
                     result = Err(ThreadsError::Spawn { thread, threads, why });
                     break;
@@ -158,14 +158,14 @@ fn gather(
             take(&mut lines)?;
         }
     }
-    // What one thread has more than another.
+    // The lines that only some threads have.
     match lines.iter().any(|of_thread| !of_thread.is_empty()) {
         true => take(&mut lines),
         false => Ok(()),
     }
 }
 
-/// The line that all threads have found, with the figures of all.
+/// The line that all threads have, with the figures of all.
 fn combine(figures: &[Figure], number: usize, each: Vec<Option<Line>>) -> Result<Line, ThreadsError> {
     let check = |line: &Option<Line>| line.as_ref().map(|line| line.check.clone());
     let first = check(&each[0]);
@@ -205,7 +205,7 @@ mod tests {
         Line { text: "of one thread".into(), check: check.into(), figures: figures.to_vec(), fields }
     }
 
-    /// What is reported of lines that threads have sent in some order.
+    /// The report for lines that threads sent in some order.
     fn gathered(threads: u32, said: &[(u32, &Line)]) -> (Vec<Line>, Result<(), String>) {
         let (send, receive) = mpsc::channel();
         for (thread, line) in said {
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn figures_of_all_threads_become_one() {
+    fn figures_of_all_threads_are_combined() {
         let (a, b) = (line("x", &[("mops", 2.0), ("gap", 7.0)]), line("x", &[("mops", 3.0), ("gap", 5.0)]));
         let (lines, result) = gathered(2, &[(1, &a), (0, &b)]);
         assert_eq!(result, Ok(()));
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_that_differ_are_told() {
+    fn threads_that_differ_are_an_error() {
         let [a, b, c] = ["a", "b", "c"].map(|check| line(check, &[]));
         let (lines, result) = gathered(2, &[(0, &a), (0, &b), (1, &a), (1, &c)]);
         assert_eq!(lines.len(), 1);

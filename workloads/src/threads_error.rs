@@ -1,38 +1,38 @@
-//! Why a workload on several threads failed: it got no thread, a thread could not join the heap, or the threads differ in what they
-//! found. Invariant: it names the thread, and says what to do next.
+//! Errors of a workload on several threads: a thread could not be started or attached, or the results of threads
+//! differ. Invariant: an error names the thread and the next step.
 
 use heapwood::HeapError;
 use std::fmt;
 use std::io;
 
-/// Why what several threads did is worth nothing.
+/// Why a run on several threads has no result.
 #[derive(Debug)]
 pub enum ThreadsError {
-    /// The system gave no thread.
+    /// The system started no thread.
     Spawn {
         /// Its number, from 1.
         thread: u32,
-        /// How many there were to be.
+        /// The number of threads.
         threads: u32,
-        /// What the system says.
+        /// The system's error.
         why: io::Error,
     },
-    /// A thread could not join the heap.
+    /// A thread could not be attached.
     Attach {
         /// Its number, from 1.
         thread: u32,
-        /// What the heap says.
+        /// The heap's error.
         why: HeapError,
     },
-    /// A thread found something else than the first.
+    /// A thread's results differ from the first's.
     Differs {
         /// Its number, from 1.
         thread: u32,
         /// The number of the check value, from 1.
         line: usize,
-        /// What the thread found.
+        /// The thread's value.
         here: Option<String>,
-        /// What the first one did.
+        /// The first thread's value.
         first: Option<String>,
     },
 }
@@ -44,7 +44,9 @@ impl fmt::Display for ThreadsError {
                 f,
                 "thread {thread} of {threads} cannot be started: {why}; use fewer, or allow the process more (ulimit -u)"
             ),
-            ThreadsError::Attach { thread, why } => write!(f, "thread {thread} cannot join the heap: {why}"),
+            ThreadsError::Attach { thread, why } => {
+                write!(f, "thread {thread} cannot be attached to the heap: {why}")
+            }
             ThreadsError::Differs { thread, line, here, first } => {
                 let show = |said: &Option<String>| {
                     said.as_deref().map_or("nothing".into(), |text| format!("{text:?}"))

@@ -1,8 +1,8 @@
-//! Treap: an index of byte strings that is never changed, only replaced: each insert copies the path it goes down and
-//! shares the rest, and who holds an older index finds it as it was. It is what the Go library gtreap does, in which the
-//! search engine Bleve kept its index in memory: treaps (Aragon and Seidel) that are split and united, the new entry being
-//! one. So nearly all that is allocated is the path of an index that the next insert replaces, and the few nodes that stay
-//! are strewn among those. Invariant: no node changes, and only precise roots hold an index from one batch to the next.
+//! Treap: a persistent index of byte strings. Each insert copies the path that it goes down and shares the rest, so an
+//! older index stays unchanged. The algorithm is that of the Go library gtreap, in which the search engine Bleve kept
+//! its index in memory: treaps (Aragon and Seidel) that are split and united. Most allocated nodes are on a path that
+//! the next insert replaces, and the few that survive lie between those. Invariant: no node changes, and only precise
+//! roots hold an index from one batch to the next.
 
 use crate::random::Random;
 use crate::workload::{Across, Figure, Line, N, Threads, Workload};
@@ -28,7 +28,7 @@ const FIGURES: &[Figure] = &[
     Figure { name: "lookup_s", label: "lookup, s", headline: true, across: Across::Largest },
 ];
 
-/// Inserts after which a new index is published, and the one before let go.
+/// Inserts after which a new index is published, and the one before released.
 const BATCH: u64 = 100;
 /// Batches after which the reader takes another snapshot.
 const RENEWAL: usize = 10;
@@ -36,10 +36,10 @@ const RENEWAL: usize = 10;
 const SHORTEST: usize = 8;
 const LONGEST: usize = 24;
 
-/// A node and a key of the shortest, with the word for its length.
+/// A node and the shortest key, with the word for its length.
 const LEAST_KEY_BYTES: usize = size_of::<Node>() + size_of::<usize>() + SHORTEST;
 
-/// An entry, and where the smaller and the larger ones are. Of a node and those below it this one's priority is the highest.
+/// An entry, and the subtrees of smaller and larger keys. A node has the highest priority of its subtree.
 #[derive(Trace)]
 struct Node {
     key: Gc<Slice<u8>>,
@@ -53,7 +53,7 @@ type Tree = Option<Gc<Node>>;
 
 const _: () = assert!(size_of::<Node>() == 32);
 
-/// What a treap is in two, around a key.
+/// A treap that was split at a key.
 struct Parts {
     smaller: Tree,
     equal: Tree,
@@ -65,7 +65,7 @@ fn place(m: &Mutator, entry: Gc<Node>, priority: u32, left: Tree, right: Tree) -
     Some(m.alloc(Node { key: entry.key, left, right, priority, value: entry.value }))
 }
 
-/// What is in either of two treaps; of two entries with one key the newer one's.
+/// The union of two treaps. Of two entries with the same key the newer one counts.
 fn unite(m: &Mutator, old: Tree, new: Tree) -> Tree {
     let (Some(a), Some(b)) = (old, new) else { return old.or(new) };
     if a.priority > b.priority {
@@ -81,7 +81,7 @@ fn unite(m: &Mutator, old: Tree, new: Tree) -> Tree {
     }
 }
 
-/// Takes a treap apart: a copy of the path to the key, in two.
+/// Splits a treap at a key. Copies the path to the key.
 fn split(m: &Mutator, tree: Tree, key: &[u8]) -> Parts {
     let Some(node) = tree else { return Parts { smaller: None, equal: None, larger: None } };
     match key.cmp(&node.key[..]) {
@@ -109,7 +109,7 @@ fn find(mut tree: Tree, key: &[u8]) -> Option<u32> {
     None
 }
 
-/// Spells the key that a random number stands for: its bytes, then those of the numbers after it, as many as it says.
+/// The key for a random number: its bytes, then those of the following numbers, up to the length that it determines.
 fn spell(r: u64, room: &mut [u8; LONGEST]) -> &[u8] {
     for (bytes, k) in room.chunks_exact_mut(8).zip(0..) {
         bytes.copy_from_slice(&r.wrapping_add(k).to_le_bytes());
@@ -117,16 +117,16 @@ fn spell(r: u64, room: &mut [u8; LONGEST]) -> &[u8] {
     &room[..SHORTEST + (r >> 32) as usize % (LONGEST - SHORTEST + 1)]
 }
 
-/// What lookups found.
+/// The result of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Found {
-    /// Keys that were there.
+pub struct Lookups {
+    /// Keys that were found.
     pub keys: u64,
-    /// Of their values, in order.
+    /// A checksum of their values in order.
     pub sum: u64,
 }
 
-impl Found {
+impl Lookups {
     fn look_up(&mut self, tree: Tree, r: u64) {
         if let Some(value) = find(tree, spell(r, &mut [0; LONGEST])) {
             self.keys += 1;
@@ -135,24 +135,24 @@ impl Found {
     }
 }
 
-/// What a run found.
+/// The result of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Outcome {
     /// Keys inserted.
     pub keys: u64,
-    /// Nodes of the last index, and how many of them are on its longest path.
+    /// Nodes of the last index.
     pub nodes: u64,
-    /// See `nodes`.
+    /// Nodes on the longest path of that index.
     pub depth: u64,
-    /// Of the values in the order of their keys.
+    /// A checksum of the values in the order of their keys.
     pub checksum: u64,
-    /// What the reader found in its snapshots.
-    pub snapshots: Found,
-    /// What was found of all keys.
-    pub present: Found,
-    /// What was found of keys that were not inserted.
-    pub absent: Found,
-    /// The time of all inserts, the reader's lookups included.
+    /// Lookups of the reader in its snapshots.
+    pub snapshots: Lookups,
+    /// Lookups of all keys.
+    pub present: Lookups,
+    /// Lookups of keys that were not inserted.
+    pub absent: Lookups,
+    /// The time of all inserts, with the reader's lookups.
     pub insert_s: f64,
     /// The time of the lookups after them.
     pub lookup_s: f64,
@@ -189,7 +189,7 @@ impl From<Outcome> for Line {
 }
 
 impl Outcome {
-    /// Goes through an index in the order of its keys; `depth` nodes lead there.
+    /// Walks an index in the order of its keys, from depth `depth`.
     fn walk(&mut self, tree: Tree, depth: u64) {
         let Some(node) = tree else { return self.depth = self.depth.max(depth) };
         self.walk(node.left, depth + 1);
@@ -199,7 +199,7 @@ impl Outcome {
     }
 }
 
-/// An index that somebody holds.
+/// An index held by a root.
 type Held = Option<Root<Node>>;
 
 fn tree(m: &Mutator, held: &Held) -> Tree {
@@ -210,15 +210,15 @@ fn hold(m: &Mutator, tree: Tree) -> Held {
     tree.map(|node| m.root(node))
 }
 
-/// The index with one key more.
+/// The index with another key.
 fn insert(m: &Mutator, index: Tree, r: u64, random: u64) -> Tree {
     let key = m.alloc_copy(spell(r, &mut [0; LONGEST]));
     let (priority, value) = ((random >> 32) as u32, random as u32);
     unite(m, index, Some(m.alloc(Node { key, left: None, right: None, priority, value })))
 }
 
-/// Inserts so many keys, in batches, while a reader holds older snapshots; gives what is published at the end.
-fn insert_all(m: &Mutator, keys: u64, random: &mut Random, snapshots: &mut Found) -> Held {
+/// Inserts `keys` keys in batches while a reader holds older snapshots. Returns the last published index.
+fn insert_all(m: &Mutator, keys: u64, random: &mut Random, snapshots: &mut Lookups) -> Held {
     let (mut published, mut snapshot): (Held, Held) = (None, None);
     // The first key of each batch.
     let mut firsts = Vec::new();
@@ -233,7 +233,7 @@ fn insert_all(m: &Mutator, keys: u64, random: &mut Random, snapshots: &mut Found
         }
         published = hold(m, index);
         if firsts.len() % RENEWAL == 0 {
-            // Of these batches the first half is in it, unless it is the first snapshot, and the second is not.
+            // The snapshot has the first half of these batches, unless it is the first one, and not the second half.
             for r in &firsts[firsts.len().saturating_sub(2 * RENEWAL)..] {
                 snapshots.look_up(tree(m, &snapshot), *r);
             }
@@ -243,7 +243,7 @@ fn insert_all(m: &Mutator, keys: u64, random: &mut Random, snapshots: &mut Found
     published
 }
 
-/// Makes an index of so many keys, looks all of them up, and as many others.
+/// Makes an index of `keys` keys, looks up all of them, and as many others.
 pub fn run(m: &Mutator, keys: u64) -> Outcome {
     let (mut outcome, mut random) = (Outcome { keys, ..Outcome::default() }, Random::new());
     let start = monotonic_ns();
@@ -269,7 +269,7 @@ mod tests {
     use heapwood::{Config, Heap};
     use std::collections::BTreeMap;
 
-    /// What a treap has, in order; its priorities must fall from each node to those below.
+    /// The entries of a treap in order. Priorities must decrease from each node to its children.
     fn entries(tree: Tree, most: u32, into: &mut Vec<(Vec<u8>, u32)>) {
         let Some(node) = tree else { return };
         assert!(node.priority <= most);
@@ -278,10 +278,10 @@ mod tests {
         entries(node.right, node.priority, into);
     }
 
-    /// Few keys, so that most inserts replace one that is there, above or below the new priority; and every index that ever was
-    /// is found as it was.
+    /// Few keys, so that most inserts replace an existing one, above or below the new priority. Every older index stays
+    /// unchanged.
     #[test]
-    fn an_index_is_a_map_that_stays_as_it_was() {
+    fn an_older_index_stays_unchanged() {
         let config = Config::DEFAULT.min_heap(1 << 18).percent(10).huge_pages(false).verify(true);
         // SAFETY: pointers are on this thread's stack, in objects and in roots.
         let m = unsafe { Heap::new(config) }.unwrap().attach().unwrap();
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_are_of_all_lengths() {
+    fn keys_have_all_lengths() {
         for r in [0, 16 << 32 | 255, 17 << 32] {
             let mut room = [0; LONGEST];
             let key = spell(r, &mut room);

@@ -1,4 +1,4 @@
-//! Tree1, the binary trees that D's collector is measured with: an early form of the Benchmarks Game's, whose nodes also
+//! Tree1, the binary trees of D's benchmarks: an early form of the Benchmarks Game's, whose nodes also
 //! hold a number. A tree is checked by adding its left numbers and subtracting its right ones; numbers wrap at 32 bits.
 
 use crate::allocator::Allocator;
@@ -51,7 +51,7 @@ fn check(node: Gc<Node>) -> i32 {
 pub struct Line {
     /// Which trees.
     pub kind: Kind,
-    /// How many.
+    /// The number of trees.
     pub trees: u64,
     /// Their depth.
     pub depth: u32,
@@ -72,17 +72,17 @@ impl From<Line> for workload::Line {
     }
 }
 
-/// The depth the program really uses for `n`: never less than two above the smallest.
+/// The depth that the program uses for `n`: at least two above the smallest.
 pub fn max_depth(n: u32) -> u32 {
     n.max(MIN_DEPTH + 2)
 }
 
-/// The bytes that are alive at once at the least: the stretch tree.
+/// The minimum of bytes alive at once: the stretch tree.
 pub fn least_bytes(n: u32) -> u128 {
     (size_of::<Node>() as u128) << (max_depth(n) + 2).min(100)
 }
 
-/// Runs it for maximum depth `n`, reporting each line as soon as it is known.
+/// Runs it for maximum depth `n`. Reports each line when it is known.
 pub fn run<A: Allocator>(a: &A, n: u32, mut report: impl FnMut(Line)) {
     let max = max_depth(n);
     report(Line { kind: Kind::Stretch, trees: 1, depth: max + 1, check: build_and_check(a, 0, max + 1) });
@@ -99,7 +99,7 @@ pub fn run<A: Allocator>(a: &A, n: u32, mut report: impl FnMut(Line)) {
     report(Line { kind: Kind::LongLived, trees: 1, depth: max, check: check(long_lived) });
 }
 
-/// In a frame of its own, which takes the pointer to the tree with it.
+/// In its own frame, so that no pointer to the tree is left on the stack.
 #[inline(never)]
 fn build_and_check<A: Allocator>(a: &A, item: i32, depth: u32) -> i32 {
     check(build(a, item, depth))

@@ -19,7 +19,7 @@ pub const WORKLOAD: Workload = Workload {
     run: |m, n, report| run(m, n as u32, |line| report(line.into())),
 };
 
-/// The same on threads that share the lines of the table, as the document on arena performance has it (golang/go#51667).
+/// The same on threads that share the lines of the table, as in the document on arena performance (golang/go#51667).
 pub const SHARED: Workload = Workload {
     name: "trees-shared",
     about: "Binary trees, whose lines threads share",
@@ -54,14 +54,14 @@ fn count(node: Gc<Node>) -> u64 {
     }
 }
 
-/// What a line of the table is about.
+/// The subject of a line of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The tree built first, one deeper than the others, and dropped.
     Stretch,
     /// Trees of one depth, dropped after counting.
     Short,
-    /// The tree that lives through all of it.
+    /// The long-lived tree.
     LongLived,
 }
 
@@ -70,7 +70,7 @@ pub enum Kind {
 pub struct Line {
     /// Which trees.
     pub kind: Kind,
-    /// How many.
+    /// The number of trees.
     pub trees: u64,
     /// Their depth.
     pub depth: u32,
@@ -110,17 +110,17 @@ impl From<Line> for workload::Line {
     }
 }
 
-/// The depth the program really uses for `n`: never less than two above the smallest.
+/// The depth that the program uses for `n`: at least two above the smallest.
 pub fn max_depth(n: u32) -> u32 {
     n.max(MIN_DEPTH + 2)
 }
 
-/// The bytes that are alive at once at the least: the stretch tree.
+/// The minimum of bytes alive at once: the stretch tree.
 pub fn least_bytes(n: u32) -> u128 {
     (NODE_BYTES as u128) << (max_depth(n) + 2).min(100)
 }
 
-/// Runs it for maximum depth `n`, reporting each line as soon as it is known.
+/// Runs it for maximum depth `n`. Reports each line when it is known.
 pub fn run(m: &Mutator, n: u32, mut report: impl FnMut(Line)) {
     let max = max_depth(n);
     report(Line { kind: Kind::Stretch, trees: 1, depth: max + 1, nodes: stretch(m, max + 1) });
@@ -129,7 +129,7 @@ pub fn run(m: &Mutator, n: u32, mut report: impl FnMut(Line)) {
     report(Line { kind: Kind::LongLived, trees: 1, depth: max, nodes: count(long_lived) });
 }
 
-/// The lines of short-lived trees, of which nothing has been counted yet.
+/// The lines of short-lived trees, not counted yet.
 fn short_lines(max: u32) -> impl Iterator<Item = Line> {
     let depths = (MIN_DEPTH..=max).step_by(2);
     depths.map(move |depth| Line {
@@ -145,7 +145,7 @@ fn fill(m: &Mutator, line: Line) -> Line {
     Line { nodes: (0..line.trees).map(|_| count(build(m, line.depth))).sum(), ..line }
 }
 
-/// The same with the short-lived trees on so many threads, the calling one among them.
+/// The same with the short-lived trees on `threads` threads, including the calling one.
 fn run_shared(
     m: &Mutator,
     threads: u32,
@@ -166,7 +166,7 @@ fn run_shared(
     Ok(())
 }
 
-/// In a frame of its own, which takes the pointer to the tree with it.
+/// In its own frame, so that no pointer to the tree is left on the stack.
 #[inline(never)]
 fn stretch(m: &Mutator, depth: u32) -> u64 {
     count(build(m, depth))

@@ -1,9 +1,9 @@
-//! Binary trees in arenas, as the program of the document on arena performance (golang/go#51667): a stretch tree and a long-lived
-//! one, each in an arena of its own, and many short-lived ones, of which an arena takes as many as make up a MiB, and is then
-//! dropped. A node is two references and nothing else. Several threads share the lines of the table among them, as there.
+//! Binary trees in arenas, as the program of the document on arena performance (golang/go#51667): a stretch tree and a
+//! long-lived one, each in its own arena, and many short-lived ones. An arena takes a MiB of short-lived trees, and is
+//! then dropped. A node is two references. Several threads share the lines of the table, as in the document.
 //!
-//! The ways in which arenas get memory are switchable: Heapwood's arenas, those of the document (`arena_document`), whose
-//! table can so be repeated, and such as are written by hand (`arena_bump`).
+//! The arenas are Heapwood's, those of the document (`arena_document`), which repeat its table, or bump arenas written
+//! for this program (`arena_bump`).
 
 use crate::arena_bump::BumpArena;
 use crate::arena_document::{Document, DocumentArena, Node as DocumentNode};
@@ -16,28 +16,28 @@ use serde_json::json;
 
 /// Trees in Heapwood's arenas.
 pub const WORKLOAD: Workload = workload("trees-arena", "Binary trees in arenas", run::<Heapwood>);
-/// In arenas as Go's prototype had them first: chunks of 64 MiB, and nothing said of huge pages.
+/// In arenas as in Go's first prototype: chunks of 64 MiB, without advice about huge pages.
 pub const SMALL_PAGES: Workload = workload(
     "trees-arena-small-pages",
     "Binary trees in arenas of the document, without huge pages",
     run::<Small>,
 );
-/// The same with each 2 MiB of a chunk asked to be a huge page, and cleared at once.
+/// The same with each 2 MiB of a chunk advised to be a huge page, and cleared at once.
 pub const HUGE_PAGES: Workload = workload(
     "trees-arena-huge-pages",
     "Binary trees in arenas of the document, with huge pages",
     run::<Huge>,
 );
-/// The same, and a chunk goes back to the kernel after 8 MiB of use.
+/// The same, and a chunk is returned to the kernel after 8 MiB of use.
 pub const EARLY_RETURN: Workload = workload(
     "trees-arena-early-return",
     "Binary trees in arenas of the document, with huge pages and early return",
     run::<Early>,
 );
 
-/// In arenas written by hand, the least that they can cost in Rust.
+/// In bump arenas written for this program, the lower bound of their cost in Rust.
 pub const BUMP: Workload =
-    workload("trees-arena-bump", "Binary trees in arenas written by hand", run::<ByHand>);
+    workload("trees-arena-bump", "Binary trees in bump arenas written for them", run::<BumpArenas>);
 
 const fn workload(name: &'static str, about: &'static str, share: workload::Share) -> Workload {
     Workload {
@@ -52,10 +52,10 @@ const fn workload(name: &'static str, about: &'static str, share: workload::Shar
     }
 }
 
-/// An arena is full when it holds so many bytes of nodes.
+/// The bytes of nodes in a full arena.
 const FULL: u64 = 1 << 20;
 
-/// What trees are built in.
+/// A kind of arena.
 trait Memory {
     /// An arena of a thread.
     type Arena<'m>;
@@ -79,7 +79,7 @@ struct Node<'a> {
 }
 
 fn build<'a>(arena: &'a Arena<'_>, depth: u32) -> ArenaRef<'a, Node<'a>> {
-    // One place that allocates, as in C: two cost a sixth more, for the branches that are guessed wrong.
+    // One place that allocates, as in C. Two would cost a sixth more, by mispredicted branches.
     let (left, right) = match depth {
         0 => (None, None),
         _ => (Some(build(arena, depth - 1)), Some(build(arena, depth - 1))),
@@ -113,7 +113,7 @@ impl Memory for Heapwood {
     }
 }
 
-/// The document's arenas with a way to care for huge pages.
+/// The document's arenas, by their use of huge pages.
 struct Of<D>(D);
 type Small = Of<crate::arena_document::SmallPages>;
 type Huge = Of<crate::arena_document::HugePages>;
@@ -132,7 +132,7 @@ impl<D: Document> Memory for Of<D> {
 
     fn tree(arena: &DocumentArena<D>, depth: u32) -> u64 {
         let tree = build_as_the_document(arena, depth);
-        // SAFETY: built in an arena that is there.
+        // SAFETY: the tree's arena exists.
         unsafe { (*tree).count() }
     }
 
@@ -149,8 +149,8 @@ impl<D: Document> Memory for Of<D> {
     }
 }
 
-/// Arenas written by hand.
-struct ByHand;
+/// Bump arenas written for this program.
+struct BumpArenas;
 
 fn build_by_hand(arena: &BumpArena, depth: u32) -> *const DocumentNode {
     let (left, right) = match depth {
@@ -160,12 +160,12 @@ fn build_by_hand(arena: &BumpArena, depth: u32) -> *const DocumentNode {
     arena.node(left, right)
 }
 
-impl Memory for ByHand {
+impl Memory for BumpArenas {
     type Arena<'m> = BumpArena;
 
     fn tree(arena: &BumpArena, depth: u32) -> u64 {
         let tree = build_by_hand(arena, depth);
-        // SAFETY: built in an arena that is there.
+        // SAFETY: the tree's arena exists.
         unsafe { (*tree).count() }
     }
 
@@ -185,13 +185,13 @@ impl Memory for ByHand {
 /// A line of the table.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Line {
-    /// How many trees; 0 stands for the stretch tree and the long-lived one.
+    /// The number of trees; 0 for the stretch tree and the long-lived one.
     pub trees: u64,
     /// Their depth.
     pub depth: u32,
-    /// In how many arenas.
+    /// The number of arenas.
     pub arenas: u64,
-    /// How many nodes they have.
+    /// The number of nodes.
     pub nodes: u64,
 }
 
@@ -231,7 +231,7 @@ fn fill<M: Memory>(m: &Mutator, line: Line) -> Line {
     filled
 }
 
-/// Runs it on so many threads, the calling one among them, which take the next line as they are done with one.
+/// Runs it on `threads` threads, including the calling one. Each takes the next line when it has finished one.
 fn run<M: Memory>(
     m: &Mutator,
     threads: u32,
@@ -266,7 +266,7 @@ mod tests {
     use super::*;
     use heapwood::{Config, Heap};
 
-    /// Trees that are not built, only counted: the lines are the program's own.
+    /// Trees that are only counted, not built, for the lines of the program.
     struct Counted;
 
     impl Memory for Counted {
@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[test]
-    fn the_lines_are_the_documents() {
+    fn the_lines_equal_the_documents() {
         let document = [
             "stretch tree of depth 22 arenas 1 nodes 8388607 MB 128.0",
             "2097152 trees of depth 4 arenas 992 nodes 65011712 MB 992.0",
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn trees_in_every_kind_of_arena_are_those() {
+    fn every_kind_of_arena_has_the_same_trees() {
         let expected = lines::<Counted>(13, 1);
         for threads in [1, 2, 8] {
             assert_eq!(lines::<Heapwood>(13, threads), expected, "{threads} threads");
@@ -319,6 +319,6 @@ mod tests {
         assert_eq!(lines::<Small>(13, 2), expected);
         assert_eq!(lines::<Huge>(13, 1), expected);
         assert_eq!(lines::<Early>(13, 3), expected);
-        assert_eq!(lines::<ByHand>(13, 2), expected);
+        assert_eq!(lines::<BumpArenas>(13, 2), expected);
     }
 }

@@ -1,10 +1,10 @@
-//! The random numbers of the programs that D's collector is measured with: the Mersenne Twister of Matsumoto and Nishimura
-//! ("Mersenne Twister: a 623-dimensionally equidistributed uniform pseudo-random number generator", 1998) with 32 bits, and
-//! whole numbers drawn from a range as D's standard library draws them. Invariant: the same numbers as `Mt19937` and
-//! `uniform!"[]"` give there, so that all programs ask for the same sizes in the same order.
+//! The random numbers of D's benchmark programs: the Mersenne Twister of Matsumoto and Nishimura ("Mersenne Twister: a
+//! 623-dimensionally equidistributed uniform pseudo-random number generator", 1998) with 32 bits, and whole numbers
+//! drawn from a range as D's standard library draws them. Invariant: the same numbers as `Mt19937` and `uniform!"[]"`
+//! give there, so that all programs ask for the same sizes in the same order.
 
 const WORDS: usize = 624;
-/// How far ahead lies the word that each is mixed with.
+/// The distance to the word that each word is mixed with.
 const AHEAD: usize = 397;
 
 /// The generator, MT19937.
@@ -38,8 +38,8 @@ impl Twister {
         x ^ (x >> 18)
     }
 
-    /// The next number from `low` to `high`, both included: what is left of a number when whole ranges are taken away; numbers
-    /// of the last range, which is not whole, are drawn again.
+    /// The next number from `low` to `high`, inclusive: the remainder of a number by the size of the range. Numbers in
+    /// the last, incomplete range are drawn again.
     #[inline]
     pub fn within(&mut self, low: u32, high: u32) -> u32 {
         let range = high - low + 1;
@@ -69,10 +69,10 @@ impl Twister {
 mod tests {
     use super::*;
 
-    /// The first numbers of the authors' own output for a seed, and the ten thousandth, which the C++ standard demands of
-    /// `std::mt19937` with its usual seed.
+    /// The first numbers of the authors' output for a seed, and the ten thousandth, which the C++ standard states for
+    /// `std::mt19937` with its default seed.
     #[test]
-    fn known_numbers_come_out() {
+    fn the_numbers_equal_the_authors() {
         let mut usual = Twister::new(5489);
         let first: [u32; 5] = std::array::from_fn(|_| usual.next_u32());
         assert_eq!(first, [3_499_211_612, 581_869_302, 3_890_346_734, 3_586_334_585, 545_404_204]);
@@ -82,14 +82,14 @@ mod tests {
 
     /// As a program in D prints them: `uniform!"[]"` of a `Mt19937` with the seeds of the workloads.
     #[test]
-    fn ranges_are_drawn_from_as_in_d() {
+    fn ranges_equal_those_of_d() {
         let draw = |seed, low, high| {
             let mut twister = Twister::new(seed);
             std::array::from_fn::<u32, 6, _>(|_| twister.within(low, high))
         };
         assert_eq!(draw(1_202_387_523, 1024, 131_072), LARGE);
         assert_eq!(draw(2_929_088_778, 8, 2047), SMALL);
-        // Of a range that is more than half of all numbers, nearly every other number is drawn again.
+        // For a range of more than half of all numbers, nearly every other number is drawn again.
         assert_eq!(draw(5489, 0, 1 << 31), HALF);
     }
 

@@ -1,5 +1,5 @@
-//! What a workload is to those who run it: a name, the sizes it takes, and a function that reports what it finds.
-//! [`ALL`](crate::ALL) lists them; adding one is its file and its entry there.
+//! The description of a workload: a name, its sizes, and a function that reports its results. [`ALL`](crate::ALL) lists
+//! them. A new workload is a file and an entry there.
 
 use crate::threads_error::ThreadsError;
 use heapwood::Mutator;
@@ -8,86 +8,87 @@ use std::fmt;
 
 /// A benchmark program.
 pub struct Workload {
-    /// What it is called on the command line.
+    /// Its name on the command line.
     pub name: &'static str,
-    /// One line about it.
+    /// A description of one line.
     pub about: &'static str,
-    /// What N counts.
+    /// The meaning of N.
     pub n: N,
-    /// How many threads may each do the whole of it.
+    /// The threads that may each do the whole work.
     pub threads: Threads,
-    /// The bytes that one thread keeps alive at once at the least, for an N within its range.
+    /// The minimum of bytes that one thread keeps alive at once, for an N within its range.
     pub least_bytes: fn(u64) -> u128,
-    /// The figures it measures itself, in the order of its lines.
+    /// The figures that it measures, in the order of its lines.
     pub figures: &'static [Figure],
-    /// Runs it on several threads that share its work, if they do.
+    /// Runs it on several threads that share the work, if it can.
     pub shared: Option<Share>,
-    /// Runs it for an N within its range, reporting each line as soon as it is known.
+    /// Runs it for an N within its range. Reports each line when it is known.
     pub run: fn(&Mutator, u64, &mut dyn FnMut(Line)),
 }
 
-/// Runs a workload for an N within its range on so many threads, which share the work, the calling one among them; reports each line.
+/// Runs a workload for an N within its range on N threads that share the work, including the calling one. Reports each
+/// line.
 pub type Share = fn(&Mutator, u32, u64, &mut dyn FnMut(Line)) -> Result<(), ThreadsError>;
 
-/// What a workload's one number means.
+/// The meaning of a workload's N.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct N {
-    /// What is counted, such as "depth".
+    /// The unit, such as "depth".
     pub unit: &'static str,
-    /// The number if none is given.
+    /// The default.
     pub usual: u64,
-    /// The largest; the smallest is 1.
+    /// The maximum; the minimum is 1.
     pub most: u64,
 }
 
-/// How many threads a workload may run on, each doing the whole of it.
+/// The threads that a workload may run on, each doing the whole work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Threads {
-    /// The number if none is given.
+    /// The default.
     pub usual: u32,
-    /// The largest; the smallest is 1.
+    /// The maximum; the minimum is 1.
     pub most: u32,
 }
 
 impl Threads {
-    /// What it measures belongs to the whole heap.
+    /// One thread only: it measures the heap as a whole.
     pub const ONE: Threads = Threads { usual: 1, most: 1 };
-    /// One, unless more are wanted.
+    /// One by default, more on request.
     pub const USUALLY_ONE: Threads = Threads { usual: 1, most: 1024 };
 }
 
-/// What a figure of several threads is.
+/// How the figures of several threads are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Across {
-    /// The sum of theirs.
+    /// Their sum.
     Sum,
-    /// The largest of theirs.
+    /// Their maximum.
     Largest,
 }
 
-/// A figure that a workload measures itself, beside what the operating system says of the process.
+/// A figure that a workload measures itself, beside the operating system's account of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Figure {
     /// Its name in `figure NAME VALUE`.
     pub name: &'static str,
-    /// What it is called in tables and pictures, with its unit.
+    /// Its label in tables and pictures, with its unit.
     pub label: &'static str,
-    /// Whether it, rather than the CPU time of the whole process, is what the workload is for.
+    /// Whether it is the subject of the workload, instead of the CPU time of the process.
     pub headline: bool,
-    /// What it is if several threads have it.
+    /// How several threads' values are combined.
     pub across: Across,
 }
 
 /// A step of a workload.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// The step for people to read; may have several lines.
+    /// The text for people, of one or more lines.
     pub text: String,
-    /// What every program that does the same work prints at this step.
+    /// The check value, which every program that does the same work prints.
     pub check: String,
-    /// What was measured, by the names in [`Workload::figures`].
+    /// The measurements, by the names in [`Workload::figures`].
     pub figures: Vec<(&'static str, f64)>,
-    /// The step for machines.
+    /// The fields for JSON.
     pub fields: Value,
 }
 
@@ -131,7 +132,7 @@ impl fmt::Display for OutOfRangeError {
 impl std::error::Error for OutOfRangeError {}
 
 impl Workload {
-    /// `n` if the workload takes it, its usual number if there is none.
+    /// `n` if the workload takes it, its default if there is none.
     pub fn check(&self, n: Option<u64>) -> Result<u64, OutOfRangeError> {
         match n.unwrap_or(self.n.usual) {
             n if (1..=self.n.most).contains(&n) => Ok(n),
@@ -139,7 +140,7 @@ impl Workload {
         }
     }
 
-    /// `threads` if the workload runs on so many, its usual number if there is none.
+    /// `threads` if the workload runs on that many, its default if there is none.
     pub fn check_threads(&self, threads: Option<u64>) -> Result<u32, ThreadsOutOfRangeError> {
         let Threads { usual, most } = self.threads;
         match threads.unwrap_or(usual.into()) {

@@ -1,6 +1,7 @@
-//! How often a workload takes the locks that all mutators share, on one, two and four threads. Locks are counted, so the bounds hold
-//! on any machine; they are about twice what was counted on 2026-11-24 (docs/results/2026-11/threads.tsv). Before that two
-//! threads of rand-small took 250 a MiB, and nothing had counted. What the collector steers by time moves the counts by some tenths.
+//! The number of times that a workload takes the locks that all mutators share, on one, two and four threads. The bounds are
+//! about twice the counts of 2026-11-24 (docs/results/2026-11/threads.tsv), and hold on any machine. Before that, two threads
+//! of rand-small took 250 locks a MiB. The collector's timing moves the counts by some tenths, so this is a test program of
+//! its own: tests beside it would change the timing.
 
 use heapwood::{Config, Heap};
 use heapwood_workloads::Workload;

@@ -1,6 +1,6 @@
-//! Allocation. The inline functions of the header take cells from bumps; what they cannot serve comes here: a bump
-//! without a run, a large type, an array, a number that names no type. Invariant: an object is returned only with
-//! memory that is zero where it may hold pointers.
+//! Allocation. The header's inline functions take cells from allocation buffers. These functions do the rest: an empty
+//! buffer, a large type, an array, a number that is no type. Invariant: memory of a returned object is zero where it
+//! may hold pointers.
 
 use crate::error::Error;
 use crate::status::Status;
@@ -11,7 +11,7 @@ use heapwood_gc::{Mutator, ObjectType, slice_scan};
 use heapwood_heap::{Scan, ShapeId, SizeClass};
 use heapwood_layout::Layout;
 
-/// The header finds the bump of pointer-free cells of `n` bytes at `(n + 15) / 16`, for `n` up to 256.
+/// The header finds the buffer of pointer-free cells of `n` bytes at index `(n + 15) / 16`, for `n` up to 256.
 const _: () = {
     let mut n = 1;
     while n <= 256 {
@@ -61,7 +61,7 @@ fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<Non
 ///
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
-/// 2. Roots lead to all objects that are needed.
+/// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_slow(m: &Mutator, ty: TypeNumber) -> *mut u8 {
     object_or_null(m, object(m, ty, false))
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn hw_alloc_slow(m: &Mutator, ty: TypeNumber) -> *mut u8 {
 ///
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
-/// 2. Roots lead to all objects that are needed.
+/// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_bytes_slow(m: &Mutator, n: usize) -> *mut u8 {
     object_or_null(m, bytes(m, n, false))
@@ -81,7 +81,7 @@ pub unsafe extern "C" fn hw_alloc_bytes_slow(m: &Mutator, n: usize) -> *mut u8 {
 ///
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
-/// 2. Roots lead to all objects that are needed.
+/// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_array(m: &Mutator, element: TypeNumber, n: usize) -> *mut u8 {
     object_or_null(m, array(m, element, n, false))
@@ -91,7 +91,7 @@ pub unsafe extern "C" fn hw_alloc_array(m: &Mutator, element: TypeNumber, n: usi
 ///
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
-/// 2. Roots lead to all objects that are needed.
+/// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_zeroed(m: &Mutator, ty: TypeNumber) -> *mut u8 {
     object_or_null(m, object(m, ty, true))
@@ -101,7 +101,7 @@ pub unsafe extern "C" fn hw_alloc_zeroed(m: &Mutator, ty: TypeNumber) -> *mut u8
 ///
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
-/// 2. Roots lead to all objects that are needed.
+/// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_bytes_zeroed(m: &Mutator, n: usize) -> *mut u8 {
     object_or_null(m, bytes(m, n, true))
@@ -111,17 +111,17 @@ pub unsafe extern "C" fn hw_alloc_bytes_zeroed(m: &Mutator, n: usize) -> *mut u8
 ///
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
-/// 2. Roots lead to all objects that are needed.
+/// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_array_zeroed(m: &Mutator, element: TypeNumber, n: usize) -> *mut u8 {
     object_or_null(m, array(m, element, n, true))
 }
 
-/// Frees an object; NULL is none.
+/// Frees an object. Does nothing for NULL.
 ///
 /// # Safety
 /// 1. `m` is NULL or attached, and belongs to the calling thread.
-/// 2. The object is not used afterwards, and no root or object that is alive refers to it whenever a collection may run.
+/// 2. The object is not used afterwards, and no root and no live object refers to it when a collection may run.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_free(m: Option<&Mutator>, object: *mut u8) -> Status {
     let Some(m) = m else { return Status::EINVAL };

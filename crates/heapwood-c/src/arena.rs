@@ -1,8 +1,7 @@
-//! Arenas: memory for what dies together, for types that are known at run time. The header's inline functions take values of an arena's
-//! run, and bytes; what they cannot serve comes here. A type whose values an arena cannot hold lives in the heap, and the arena keeps
-//! what it was given of it.
-//! Invariant: a handle is looked at before anything is done with it: whether a heap of the calling thread's has such an arena, open, and
-//! of that thread.
+//! Arenas: memory for values that die together, for types that are known at run time. The header's inline functions
+//! take values and bytes from an arena's current run. These functions do the rest. Values that an arena cannot hold
+//! live in the heap, and the arena keeps them alive. Invariant: a handle is checked before use: it must name an open
+//! arena of the calling thread, in a heap that the thread is attached to.
 
 use crate::alloc::array_type;
 use crate::error::Error;
@@ -18,9 +17,9 @@ use heapwood_layout::{Layout, PointerMask, WORD};
 /// The header's `HW_ARENA_RECYCLE`.
 pub const RECYCLE: u32 = 1;
 
-/// A type's number is the key of its runs: those below are the collector's.
+/// A type's number is the key of its runs. The collector uses the lower keys.
 const _: () = assert!(MAX_SHAPES >= 2, "the first type's number");
-/// What a key has beside the number if the values of the run are pairs.
+/// Flag in a key: the values of the run are pairs.
 const PAIRS: usize = 1 << u32::BITS;
 
 /// How N values of a type are stored in an arena.
@@ -29,12 +28,12 @@ enum Storage {
     Data(usize),
     /// As N values of a run.
     Masked((usize, ArenaLayout), usize),
-    /// In the heap, named by a cell of the arena.
+    /// In the heap; a cell of the arena refers to the value.
     External(ObjectType),
 }
 
-/// The run that holds `n` values of a masked type one behind the other, and how many of the run's values they are. Elements that are no
-/// multiple of 16 bytes long lie in pairs, so that each array begins at such a one.
+/// The run for `n` consecutive values of a masked type, and how many values of the run they take. Elements whose size
+/// is no multiple of 16 bytes are stored in pairs, so that each array begins at a multiple of 16.
 fn run(ty: TypeNumber, size: usize, mask: &PointerMask, n: usize) -> Option<((usize, ArenaLayout), usize)> {
     if n == 1 || size.is_multiple_of(GRANULE) {
         return ArenaLayout::aligned(size, mask.bits()).map(|layout| ((ty as usize, layout), n));
@@ -100,7 +99,7 @@ fn values(m: &Mutator, arena: &ArenaHeader, ty: TypeNumber, n: usize) -> Result<
                 // SAFETY: the arena is one of the mutator's heap, which is there.
                 None => unsafe { m.arenas().reserve(arena, of, count) }?,
             };
-            // They are zeros, as the arena hands them out.
+            // The arena returns zeroed values.
             arena.commit(at, bytes);
             // SAFETY: no page lies at address 0.
             Ok(unsafe { NonNull::new_unchecked(at as *mut u8) })
@@ -118,7 +117,7 @@ fn with<R>(
     let handle = arena as usize;
     match Mutator::here_at(handle) {
         Some(m) => {
-            // SAFETY: it is this thread's, and stays attached during the call.
+            // SAFETY: the mutator is this thread's, and stays attached during the call.
             let m = unsafe { m.as_ref() };
             m.arenas()
                 .find(handle)
@@ -149,7 +148,7 @@ fn value_or_null(result: Result<NonNull<u8>, Status>) -> *mut u8 {
 ///
 /// # Safety
 /// 1. `m` is NULL or attached, and belongs to the calling thread; `out` is NULL or may be written.
-/// 2. Roots lead to all objects that are needed.
+/// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_arena_new(m: Option<&Mutator>, flags: u32, out: *mut *mut ArenaHeader) -> Status {
     let Some(m) = m else { return Status::EINVAL };
@@ -177,7 +176,7 @@ pub unsafe extern "C" fn hw_arena_new(m: Option<&Mutator>, flags: u32, out: *mut
 /// The slow half of `hw_arena_alloc`.
 ///
 /// # Safety
-/// 1. Roots lead to all objects that are needed.
+/// 1. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_arena_alloc_slow(arena: *mut ArenaHeader, ty: TypeNumber, n: usize) -> *mut u8 {
     value_or_null(with(arena, |m, arena| values(m, arena, ty, n)))
@@ -186,13 +185,13 @@ pub unsafe extern "C" fn hw_arena_alloc_slow(arena: *mut ArenaHeader, ty: TypeNu
 /// The slow half of `hw_arena_alloc_bytes`.
 ///
 /// # Safety
-/// 1. Roots lead to all objects that are needed.
+/// 1. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_arena_alloc_bytes_slow(arena: *mut ArenaHeader, n: usize) -> *mut u8 {
     value_or_null(with(arena, |m, arena| data(m, arena, n)))
 }
 
-/// Takes an arena's values away.
+/// Frees an arena's values, and keeps its memory.
 ///
 /// # Safety
 /// 1. They are not used afterwards.
@@ -202,7 +201,7 @@ pub unsafe extern "C" fn hw_arena_reset(arena: *mut ArenaHeader) -> Status {
     done(with(arena, |m, arena| Ok(unsafe { m.arenas().empty(arena) }?)))
 }
 
-/// Frees an arena; NULL is none.
+/// Frees an arena. Does nothing for NULL.
 ///
 /// # Safety
 /// 1. Its values are not used afterwards.
@@ -222,19 +221,19 @@ pub extern "C" fn hw_arena_leave(arena: *mut ArenaHeader) -> Status {
     done(with(arena, |m, arena| Ok(unsafe { m.arenas().leave(arena) }?)))
 }
 
-/// The bytes of pages that an open arena has; 0 of what is none of the calling thread's.
+/// The bytes of an open arena's pages. 0 if it is no arena of the calling thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn hw_arena_bytes(arena: *const ArenaHeader) -> usize {
     of_handle(arena).map_or(0, ArenaHeader::bytes)
 }
 
-/// An arena's number; 0 of what is none.
+/// An arena's number. 0 if there is no such arena.
 #[unsafe(no_mangle)]
 pub extern "C" fn hw_arena_number(arena: *const ArenaHeader) -> u64 {
     of_handle(arena).map_or(0, ArenaHeader::number)
 }
 
-/// The arena of a handle in a heap of the calling thread's, open or not.
+/// The arena of a handle, open or not, in a heap that the calling thread is attached to.
 fn of_handle<'a>(arena: *const ArenaHeader) -> Option<&'a ArenaHeader> {
     let m = Mutator::here_at(arena as usize)?;
     // SAFETY: it is this thread's, and stays attached while what is returned is used, in the functions above.

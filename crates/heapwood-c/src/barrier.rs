@@ -1,4 +1,4 @@
-//! Stores of pointers, for what the header's inline check does not settle. The collector's barrier does the work.
+//! Stores of pointers that the header's inline check does not complete. The collector's barrier does the work.
 
 use heapwood_gc::Mutator;
 use heapwood_heap::{Address, ObjectRef};
@@ -7,7 +7,7 @@ use heapwood_heap::{Address, ObjectRef};
 ///
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
-/// 2. `object` is the first byte of an object, `slot` an aligned word in it, `value` what the slot may hold.
+/// 2. `object` is the first byte of an object, `slot` an aligned word in it, `value` is valid for the slot.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_write_slow(m: &Mutator, object: ObjectRef, slot: *mut usize, value: Address) {
     // SAFETY: contract 2.
@@ -18,7 +18,7 @@ pub unsafe extern "C" fn hw_write_slow(m: &Mutator, object: ObjectRef, slot: *mu
 ///
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
-/// 2. `object` is the first byte of an object, `slots` are `n` aligned words in it, and the values what they may hold.
+/// 2. `object` is the first byte of an object, `slots` are `n` aligned words in it, and the values are valid for them.
 /// 3. `source` is aligned and readable for `n` words.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_copy(
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn hw_copy(
 ///
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
-/// 2. `object` is the first byte of an object, `slot` an aligned word in it, `value` what the slot may hold.
+/// 2. `object` is the first byte of an object, `slot` an aligned word in it, `value` is valid for the slot.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_cas(
     m: &Mutator,

@@ -1,4 +1,4 @@
-//! Collecting on demand, the figures of a heap, the version.
+//! Collecting on demand, statistics, the version.
 
 use crate::handle::HeapHandle;
 use crate::options::copy_out;
@@ -21,7 +21,7 @@ pub struct Statistics {
 ///
 /// # Safety
 /// 1. `m` is NULL or attached, and belongs to the calling thread.
-/// 2. Roots lead to all objects that are needed.
+/// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_collect(m: Option<&Mutator>) -> Status {
     let Some(m) = m else { return Status::EINVAL };
@@ -31,11 +31,11 @@ pub unsafe extern "C" fn hw_collect(m: Option<&Mutator>) -> Status {
     }
 }
 
-/// Collects what was made since the last collection, if there are young collections now; otherwise everything.
+/// Collects the young objects, if the heap has young collections now. Otherwise it collects everything.
 ///
 /// # Safety
 /// 1. `m` is NULL or attached, and belongs to the calling thread.
-/// 2. Roots lead to all objects that are needed.
+/// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_collect_young(m: Option<&Mutator>) -> Status {
     let Some(m) = m else { return Status::EINVAL };
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn hw_collect_young(m: Option<&Mutator>) -> Status {
     }
 }
 
-/// Gives the memory of all free pages back to the system.
+/// Returns the memory of all free pages to the system.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists.
@@ -61,7 +61,7 @@ pub unsafe extern "C" fn hw_release_free_memory(heap: Option<&HeapHandle>, relea
     Status::OK
 }
 
-/// Fills in the figures.
+/// Writes the statistics.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists.
@@ -72,7 +72,7 @@ pub unsafe extern "C" fn hw_stats_get(heap: Option<&HeapHandle>, stats: *mut Sta
     if stats.is_null() {
         return Status::EINVAL;
     }
-    // SAFETY: contract 2, of which the first field is part.
+    // SAFETY: contract 2, which includes the first field.
     let size = unsafe { stats.cast::<usize>().read() };
     if !(size_of::<usize>()..=1 << 16).contains(&size) {
         return Status::EINVAL;

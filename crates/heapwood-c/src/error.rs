@@ -1,5 +1,5 @@
-//! Why this crate refuses something: the reasons of the crates below, and those that only exist here. A reason is
-//! small, and becomes words when it leaves for C.
+//! The errors of this interface: those of the crates below, and its own. An error is small, and becomes text when it is
+//! reported to C.
 
 use crate::status::Status;
 use core::fmt;
@@ -12,14 +12,14 @@ use heapwood_layout::LayoutError;
 use heapwood_layout::describe::{DescribeError, ParseError};
 use heapwood_os::OsError;
 
-/// A reason.
+/// An error.
 #[derive(Clone, Copy, Debug)]
 pub enum Error {
-    /// A parameter that must not be NULL is.
+    /// A parameter is NULL that must not be.
     Null(&'static str),
-    /// The options do not say their size, or one that cannot be.
+    /// The size field of the options is not set, or cannot be right.
     OptionsSize(usize),
-    /// An option that this version does not know is set.
+    /// An option is set that this version does not know.
     UnknownOption,
     /// The end of the stack is below the caller's frame.
     StackEnd(usize),
@@ -27,25 +27,25 @@ pub enum Error {
     StackBounds(usize, usize),
     /// The heap has no type with this number.
     NoType(u32),
-    /// The heap has as many types as it can.
+    /// The heap has the maximum number of types.
     TooManyTypes(usize),
     /// An array larger than any object can be.
     ArraySize(usize, usize),
     /// An array of elements with a trace function.
     ArrayOfTraced,
-    /// An arena is asked for in a way that this version does not know.
+    /// An arena's flags have bits that this version does not know.
     ArenaFlags(u32),
-    /// What a handle shall hold is no object's address.
+    /// The value for a handle is not the address of an object.
     NoObject(usize),
-    /// This is no handle that is held.
+    /// The address is not that of a live handle.
     NoHandle(usize),
-    /// This is not where a pointer slot can be.
+    /// The address of slots is not aligned.
     NoSlot(usize),
-    /// More slots than memory has.
+    /// More slots than memory can hold.
     SlotCount(usize),
     /// A range that ends before it begins.
     Range(usize, usize),
-    /// This is no root that is registered.
+    /// The number is not that of a registered root.
     NoRoot(u64),
     /// From a crate below.
     Root(RootError),
@@ -59,11 +59,11 @@ pub enum Error {
     Free(FreeError),
     /// From a crate below.
     Misuse(MisuseError),
-    /// A description is not text from this byte on.
+    /// A description is not UTF-8 from this byte on.
     NoText(usize),
     /// A description is not the text of a type.
     Parse(ParseError),
-    /// A description is the text of no type.
+    /// A description is not the text of one type.
     Describe(DescribeError),
     /// From a crate below.
     Heap(HeapError),
@@ -74,7 +74,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// The status that goes with it.
+    /// The status that C gets.
     pub fn status(&self) -> Status {
         match self {
             Error::Null(_)
@@ -120,7 +120,7 @@ impl Error {
                 _ => Status::ENOMEM,
             },
             Error::Os(_) => Status::ENOMEM,
-            // Reasons that the crates below may learn and this one does not know yet.
+            // Errors that the crates below may add later.
             Error::Root(_)
             | Error::Stack(_)
             | Error::Handle(_)
@@ -142,7 +142,7 @@ impl fmt::Display for Error {
             Error::StackEnd(end) => {
                 write!(
                     f,
-                    "stack_hi is {end:#x}, below the calling function: it is the end the stack began at"
+                    "stack_hi is {end:#x}, below the calling function: pass the highest address of the stack"
                 )
             }
             Error::StackBounds(lo, hi) => write!(
@@ -164,10 +164,7 @@ impl fmt::Display for Error {
                 write!(f, "no arrays of a type with a trace function, which knows single objects only")
             }
             Error::ArenaFlags(flags) => {
-                write!(
-                    f,
-                    "flags is {flags:#x}, of which this version of the library knows HW_ARENA_RECYCLE (1)"
-                )
+                write!(f, "flags is {flags:#x}: this version of the library knows only HW_ARENA_RECYCLE (1)")
             }
             Error::NoObject(addr) => write!(f, "{addr:#x} is not the address of an object"),
             Error::NoHandle(addr) => write!(f, "{addr:#x} is no handle of this heap that is held"),
@@ -179,7 +176,10 @@ impl fmt::Display for Error {
                 write!(f, "a range from {lo:#x} to {hi:#x}: lo is its first byte, and hi one past its last")
             }
             Error::NoRoot(root) => {
-                write!(f, "{root:#x} is no root of this heap: has it been removed before?")
+                write!(
+                    f,
+                    "{root:#x} is no root of this heap, or was removed before: pass the number that its registration returned, once"
+                )
             }
             Error::Root(e) => e.fmt(f),
             Error::Stack(e) => e.fmt(f),
@@ -262,7 +262,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_tables_have_one_status_and_say_how_many_they_hold() {
+    fn full_tables_have_one_status_and_name_their_size() {
         let full = [
             (Error::Root(RootError::Full { most: 65536 }), "65536 roots"),
             (Error::Root(RootError::TooManyStacks { most: 1048576 }), "1048576 stacks"),

@@ -13,10 +13,10 @@ pub struct ErrorReport {
 }
 
 impl ErrorReport {
-    /// Nothing was refused.
+    /// No error.
     pub const NONE: ErrorReport = ErrorReport { status: Status::OK, text: [0; 252] };
 
-    /// What C is told of a refusal.
+    /// The report of an error.
     pub fn of(error: &Error) -> ErrorReport {
         ErrorReport::new(error.status(), error)
     }
@@ -46,7 +46,7 @@ impl ErrorReport {
         report
     }
 
-    /// Tells the outcome: the status to return, and the reason in `*why` unless that is NULL.
+    /// Reports a result: returns the status, and writes the reason to `*why` unless that is NULL.
     ///
     /// # Safety
     /// 1. `why` is NULL or may be written.

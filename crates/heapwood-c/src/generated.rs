@@ -1,6 +1,6 @@
-//! Texts that are made of the lists of options and statistics: two structs of the header, and the tables of docs/guide. They
-//! are kept in the repository, for readers, and tested here; with HEAPWOOD_REGENERATE=1 in the environment the tests write
-//! them anew. Invariant: what stands between the two marks of a text is what the list says, and nothing else is written.
+//! Texts generated from the lists of options and statistics: two structs of the header, and the tables of docs/guide.
+//! They are part of the repository, for readers. The tests compare them with the lists; with HEAPWOOD_REGENERATE=1 in
+//! the environment the tests write them again. Invariant: only the text between the two marks is generated.
 
 use crate::options::Options;
 use crate::options::TRACE_WORDS;
@@ -19,7 +19,7 @@ const WIDTH: usize = 118;
 /// Meanings of statistics that their names say, too.
 const SAID: [&str; 5] = ["The median.", "The 99th percentile.", "The longest.", "The sum.", "CPU time."];
 
-/// `text` with what stands between the lines that hold `generated: NAME` and `end: NAME` replaced by `block`.
+/// `text` with the lines between `generated: NAME` and `end: NAME` replaced by `block`.
 fn with_block(text: &str, name: &str, block: &str) -> Option<String> {
     let begin = text.find(&format!("generated: {name}"))?;
     let begin = begin + text[begin..].find('\n')? + 1;
@@ -28,7 +28,7 @@ fn with_block(text: &str, name: &str, block: &str) -> Option<String> {
     Some([&text[..begin], block, &text[end..]].concat())
 }
 
-/// Tests that the file, named from this crate's folder, says of the list what `block` does.
+/// Tests that the file (relative to this crate's folder) has `block` between its marks.
 fn says(file: &str, name: &str, block: &str) {
     // Two of these tests write to one file.
     static WRITES: Mutex<()> = Mutex::new(());
@@ -63,7 +63,7 @@ fn comment(text: &str) -> String {
     lines.join("\n") + " */\n"
 }
 
-/// What an option does, in one sentence, its range and its default. The guide has its whole help.
+/// An option's effect in one sentence, its range and default. The guide has its whole help.
 fn in_c(option: &OptionInfo) -> String {
     let mut text = format!("{}.", option.summary());
     if option.unit == OptionUnit::Trace {
@@ -191,7 +191,7 @@ fn the_guide_has_the_statistics() {
 }
 
 #[test]
-fn only_what_stands_between_the_marks_is_written() {
+fn only_the_text_between_the_marks_is_written() {
     let text = "a\n<!-- generated: options -->\nold\nold\n<!-- end: options -->\nz\n";
     let wanted = "a\n<!-- generated: options -->\nnew\n<!-- end: options -->\nz\n";
     assert_eq!(with_block(text, "options", "new\n").as_deref(), Some(wanted));

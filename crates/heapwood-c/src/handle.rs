@@ -1,5 +1,5 @@
-//! Heaps as C holds them: the collector's heap and the table of its types. Invariant: what a mutator's client room leads to
-//! is the handle of its heap, which is not ended while threads are attached.
+//! Heaps as C holds them: the collector's heap and the table of its types. Invariant: the client's room of a mutator
+//! refers to the handle of its heap. A heap is not destroyed while threads are attached.
 
 use crate::error::Error;
 use crate::type_table::TypeTable;
@@ -7,7 +7,7 @@ use core::ptr::NonNull;
 use heapwood_gc::{Config, Heap, HeapBox};
 use heapwood_os::{MappedBox, SYSTEM};
 
-/// What stands behind `hw_heap`: a heap with what this crate keeps for it.
+/// The target of a `hw_heap *`: a heap, and this crate's data for it.
 pub struct HeapHandle {
     /// The heap itself.
     pub heap: HeapBox,
@@ -16,9 +16,9 @@ pub struct HeapHandle {
 }
 
 impl HeapHandle {
-    /// Makes a heap, and what is kept for it; [`MappedBox::from_raw`] owns it again.
+    /// Makes a heap and its handle. [`MappedBox::from_raw`] takes ownership again.
     pub fn create(config: Config) -> Result<NonNull<HeapHandle>, Error> {
-        // The heap takes what address space there is, and leaves little.
+        // First, since the heap takes most of the address space.
         let types = TypeTable::new(&SYSTEM)?;
         let heap = Heap::create(&SYSTEM, config)?;
         Ok(MappedBox::new(&SYSTEM, HeapHandle { heap, types })?.into_raw())

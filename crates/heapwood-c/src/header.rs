@@ -1,4 +1,5 @@
-//! Tests that the header and this library agree: the compiler is asked to assert, in C, what holds here.
+//! Tests that the header and this library agree: the C compiler checks assertions that are generated from the Rust
+//! types.
 
 use crate::arena::RECYCLE;
 use crate::control::{Statistics, VERSION};
@@ -55,7 +56,7 @@ macro_rules! offsets {
 }
 
 #[test]
-fn structs_have_the_same_layout() {
+fn structs_have_the_headers_layout() {
     let mut facts = Vec::new();
     let options = OPTIONS.iter().zip(Options::FIELDS).map(|(option, (_, offset))| (option.name, offset));
     facts.push(("sizeof(hw_options)".into(), size_of::<Options>() as i64));
@@ -70,7 +71,7 @@ fn structs_have_the_same_layout() {
 }
 
 #[test]
-fn the_frozen_prefix_is_the_same() {
+fn the_mutators_prefix_equals_the_headers() {
     let facts = [
         ("offsetof(hw_mutator, poll)", POLL_OFFSET),
         ("offsetof(hw_mutator, barrier)", BARRIER_OFFSET),
@@ -90,7 +91,7 @@ fn the_frozen_prefix_is_the_same() {
 }
 
 #[test]
-fn constants_are_the_same() {
+fn constants_equal_the_headers() {
     let facts = [
         ("HW_OK", Status::OK.0),
         ("HW_ENOMEM", Status::ENOMEM.0),
@@ -122,7 +123,7 @@ fn names_after<'a>(text: &'a str, before: &'a str) -> impl Iterator<Item = &'a s
 }
 
 #[test]
-fn the_header_declares_what_is_exported_and_nothing_else() {
+fn the_header_declares_exactly_the_exported_functions() {
     let sources = SOURCES.iter().chain(&MORE_SOURCES);
     let mut exported: Vec<&str> = sources.flat_map(|s| names_after(s, "extern \"C\" fn ")).collect();
     // A declaration begins a line.

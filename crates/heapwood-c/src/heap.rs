@@ -1,4 +1,4 @@
-//! Making heaps and ending them. Invariant: a heap is not ended while threads are attached.
+//! Creating and destroying heaps. Invariant: a heap is not destroyed while threads are attached.
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
@@ -39,12 +39,12 @@ pub unsafe extern "C" fn hw_heap_create(
     unsafe { ErrorReport::tell(create(), why) }
 }
 
-/// Ends a heap, unless threads are attached.
+/// Destroys a heap, unless threads are attached.
 ///
 /// # Safety
-/// 1. `heap` is NULL or came from [`hw_heap_create`] and has not been ended; no other thread uses it meanwhile. `why`
-///    is NULL or may be written.
-/// 2. After success neither it nor any object in it is used.
+/// 1. `heap` is NULL or came from [`hw_heap_create`] and was not destroyed; no other thread uses it during the call.
+///    `why` is NULL or may be written.
+/// 2. After success neither the heap nor an object in it is used.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut ErrorReport) -> Status {
     let destroy = || {

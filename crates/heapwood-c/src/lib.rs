@@ -1,22 +1,22 @@
 //! The C interface: the functions that `include/heapwood.h` declares, over the collector. The header is the reference
-//! for users; here stands how each is done. Nothing in the allocation path uses the standard collections, no
-//! thread-local variable is read, and nothing unwinds into C: arguments are checked before anything else, and a
-//! panic, which would be a bug of this library, ends the process at the `extern "C"` boundary.
+//! for users. The allocation path uses no standard collections and reads no thread-local variable. Nothing unwinds into
+//! C: arguments are checked first, and a panic, which would be a bug of this library, ends the process at the `extern
+//! "C"` boundary.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | [`status`] | statuses |
-//! | [`error`] | why something is refused, and the status that goes with it |
-//! | [`error_report`] | status and sentence, as C is told of a refusal |
+//! | [`error`] | errors and their statuses |
+//! | [`error_report`] | an error as C gets it: a status and a sentence |
 //! | [`options`] | structs that begin with their size |
-//! | [`handle`] | what stands behind a heap's handle |
+//! | [`handle`] | the target of a heap's handle |
 //! | [`heap`] | heaps: creating, destroying |
 //! | [`threads`] | attaching, detaching, polling, blocking regions |
 //! | [`stacks`] | stacks that threads switch to |
 //! | [`types`], [`type_table`] | types as C describes them, and the table of them |
-//! | [`trace`] | what trace functions call |
-//! | [`alloc`] | allocation's slow paths, arrays, looking up |
-//! | [`arena`] | arenas, but for the inline functions |
+//! | [`trace`] | the functions that trace functions call |
+//! | [`alloc`] | slow paths of allocation, arrays, lookup |
+//! | [`arena`] | arenas, except the inline functions |
 //! | [`barrier`] | stores of pointers |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |

@@ -1,6 +1,6 @@
-//! Structs that begin with their size. A program may be older or newer than the library: what it does not know
-//! keeps its default, what the library does not know must be zero going in and is zero coming out. The options are those of
-//! the collector's list, in its order; 0 stands for what the heap finds itself.
+//! Structs that begin with their size. A program may be older or newer than the library. A field that the program does
+//! not know keeps its default. A field that the library does not know must be zero on input and is zero on output. The
+//! options are those of the collector's list, in its order; 0 means that the heap chooses.
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
@@ -44,7 +44,7 @@ fields! {
     Option<GcTrace> => u32, "uint32_t", |words| words.map_or(0, GcTrace::bits);
 }
 
-/// The header's names of what can be told.
+/// The header's names of the trace words.
 #[cfg(test)]
 pub(crate) const TRACE_WORDS: [(&str, GcTrace); 3] = [
     ("HW_TRACE_COLLECTIONS", GcTrace::COLLECTIONS),
@@ -64,7 +64,7 @@ macro_rules! hw_options {
         }
 
         impl Options {
-            /// What `config` says, in a struct of this size.
+            /// The options of `config`, in a struct of this size.
             fn of(config: &Config, size: usize) -> Options {
                 Options { size, $($name: config.$name.to_c(),)* }
             }
@@ -74,7 +74,7 @@ macro_rules! hw_options {
                 [$(self.$name.into()),*]
             }
 
-            /// Where each field is, and what C calls its type.
+            /// The offset and the C type of each field.
             #[cfg(test)]
             pub(crate) const FIELDS: [(&'static str, usize); OPTIONS.len()] =
                 [$((<$type $(<$inner>)? as Field>::NAME, core::mem::offset_of!(Options, $name))),*];
@@ -84,7 +84,7 @@ macro_rules! hw_options {
 
 heapwood_gc::options_list!(hw_options);
 
-/// The size of the struct in the first version: none is smaller.
+/// The size of the struct in the first version. No valid size is smaller.
 const FIRST: usize = 56;
 const _: () = assert!(size_of::<Options>() == FIRST + 56);
 
@@ -94,12 +94,12 @@ impl Options {
         Options::of(&Config::DEFAULT, size)
     }
 
-    /// The options at `from`, whatever the caller's version of the struct.
+    /// The options at `from`, for any version of the struct.
     ///
     /// # Safety
     /// 1. `from` is readable for as many bytes as its first field says.
     pub unsafe fn read(from: *const Options) -> Result<Options, Error> {
-        // SAFETY: contract 1, of which the first field is part.
+        // SAFETY: contract 1, which includes the first field.
         let size = unsafe { from.cast::<usize>().read() };
         if !(FIRST..=1 << 16).contains(&size) {
             return Err(Error::OptionsSize(size));
@@ -117,7 +117,7 @@ impl Options {
         Ok(options)
     }
 
-    /// The settings of the heap they ask for.
+    /// The heap settings for these options.
     pub fn config(&self) -> Result<Config, Error> {
         let mut config = Config::DEFAULT;
         for (option, value) in OPTIONS.iter().zip(self.values()) {
@@ -155,7 +155,7 @@ pub unsafe extern "C" fn hw_options_defaults(options: *mut Options, size: usize)
     }
 }
 
-/// Changes options by the variable HEAPWOOD. What of it cannot be used is told on standard error.
+/// Changes options by the variable HEAPWOOD. Parts that cannot be used are reported on standard error.
 ///
 /// # Safety
 /// 1. `options` is NULL, or readable and writable for as many bytes as its first field says; `why` is NULL or may be

@@ -14,7 +14,7 @@ use heapwood_layout::WORD;
 const _: () = assert!(core::mem::offset_of!(Frame, prev) == 0 && core::mem::offset_of!(Frame, count) == 8);
 const _: () = assert!(core::mem::offset_of!(Frame, slots) == 16 && size_of::<Frame>() == 24);
 
-/// Tells C of a root: its number, or 0 and why not.
+/// Reports a root to C: its number, or 0 and the reason.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
@@ -29,7 +29,7 @@ unsafe fn root_or_zero(
     root
 }
 
-/// Registers `n` slots; 0 if refused.
+/// Registers `n` slots. 0 is an error.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
@@ -60,7 +60,7 @@ pub unsafe extern "C" fn hw_root_slots(
     unsafe { root_or_zero(heap, register(), why) }
 }
 
-/// Registers the aligned words of `lo..hi`; 0 if refused.
+/// Registers the aligned words of `lo..hi`. 0 is an error.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
@@ -87,7 +87,7 @@ pub unsafe extern "C" fn hw_root_range(
     unsafe { root_or_zero(heap, register(), why) }
 }
 
-/// Registers the data of the library that holds an address; 0 if refused.
+/// Registers the data of the library that contains an address. 0 is an error.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn hw_handle_set(
     Status::OK
 }
 
-/// Whether a handle may hold this: null, or where an object may begin.
+/// Whether a handle may hold this: null, or an address where an object may begin.
 fn may_be_held(m: &Mutator, object: usize) -> bool {
     object == 0 || object.is_multiple_of(WORD) && m.heap().objects().may_begin(object)
 }

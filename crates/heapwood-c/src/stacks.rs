@@ -1,5 +1,6 @@
-//! Stacks that C registers, and a thread's switches between them: of fibers, of coroutines. A stack's name in C is its address in
-//! the heap's table. Invariant: after a thread has jumped nothing here uses its mutator, for the thread that comes back may be another.
+//! Stacks that C registers, for fibers and coroutines, and the switches between them. A stack's name in C is its
+//! address in the heap's table. Invariant: after a jump nothing here uses the mutator, because another thread may
+//! return from it.
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
@@ -14,10 +15,10 @@ use heapwood_gc::{Mutator, StackRef};
 #[repr(C)]
 pub struct Stack([u8; 0]);
 
-/// The stack that C names; none is the thread's own.
+/// The stack that C names. NULL is the thread's own.
 ///
 /// # Safety
-/// 1. `stack` is NULL or came from [`hw_stack_range_add`], of a heap that exists as long as what is returned is used.
+/// 1. `stack` is NULL or came from [`hw_stack_range_add`], of a heap that exists as long as the result is used.
 unsafe fn named(stack: *mut Stack) -> Option<StackRef> {
     // SAFETY: contract 1.
     NonNull::new(stack).map(|stack| unsafe { StackRef::from_address(stack.cast()) })
@@ -41,7 +42,7 @@ pub unsafe extern "C" fn hw_stack_range_add(
         if out.is_null() {
             return Err(Error::Null("out"));
         }
-        // SAFETY: contract 2; and contract 1 for what is written.
+        // SAFETY: contract 2; and contract 1 for the writes.
         unsafe {
             let stack = heap.heap.roots().add_stack(low as usize..high as usize)?;
             out.write(stack.to_address().as_ptr().cast());
@@ -75,11 +76,11 @@ pub unsafe extern "C" fn hw_stack_range_remove(
     unsafe { tell(heap, remove(), why) }
 }
 
-/// Calls `jump(arg)`, which leaves the thread's stack for another, with the thread's registers on it.
+/// Pushes the thread's registers on its stack and calls `jump(arg)`, which switches to another stack.
 ///
 /// # Safety
 /// 1. `m` is NULL or attached, and belongs to the calling thread; `to` is NULL or a stack of its heap.
-/// 2. `jump` is NULL, or switches to that stack, and returns when somebody has switched back; it does not unwind.
+/// 2. `jump` is NULL, or switches to that stack, and returns when a thread has switched back; it does not unwind.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_stack_switch(
     m: Option<&Mutator>,
@@ -97,11 +98,12 @@ pub unsafe extern "C" fn hw_stack_switch(
     }
 }
 
-/// Announces that the thread is about to switch to a stack; of the one that it is on the words from `sp` on are in use.
+/// Announces a switch to a stack. The words of the current stack from `sp` on are in use.
 ///
 /// # Safety
 /// 1. `m` is NULL or attached, and belongs to the calling thread; `to` is NULL or a stack of its heap.
-/// 2. The thread switches to that stack before it announces anything else, and what it wants back lies at `sp` or above.
+/// 2. The thread switches to that stack before it announces anything else, and all saved registers lie at `sp` or
+///    above.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_stack_announce(m: Option<&Mutator>, to: *mut Stack, sp: *mut c_void) -> Status {
     let Some(m) = m else { return Status::EINVAL };

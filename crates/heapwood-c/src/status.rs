@@ -1,4 +1,4 @@
-//! Statuses: what every function of the interface that can refuse returns. Invariant: a number keeps its meaning for good.
+//! Statuses, which every function that can fail returns. Invariant: a number never changes its meaning.
 
 use core::ffi::{CStr, c_char};
 
@@ -20,7 +20,7 @@ impl Status {
     pub const EDESC: Status = Status(-4);
     /// Not in this state, or not on this thread.
     pub const ESTATE: Status = Status(-5);
-    /// The system does not tell what is needed.
+    /// The system does not provide required information.
     pub const ENOSYS: Status = Status(-7);
     /// A table of the heap is full.
     pub const EFULL: Status = Status(-10);

@@ -1,7 +1,6 @@
-//! Threads: attaching and detaching, polls and blocking regions. Beside the collector's part, each mutator has what this
-//! crate keeps of its thread, in the room that a mutator has for its client: the heap's handle and the last refusal.
-//! Invariant: that is written before `hw_attach` returns, and stays readable after the thread was detached as long as
-//! its heap keeps the mutator.
+//! Threads: attaching and detaching, polls and blocking regions. This crate keeps its data for a thread, the heap's
+//! handle and the last error, in the client's room of the mutator. Invariant: the data is written before `hw_attach`
+//! returns. It stays readable after the thread was detached, as long as its heap keeps the mutator.
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
@@ -12,11 +11,11 @@ use core::ptr::{NonNull, null_mut};
 use heapwood_gc::{Attached, Client, MisuseError, Mutator, StackGiven};
 use std::sync::OnceLock;
 
-/// What this crate keeps of an attached thread.
+/// This crate's data for an attached thread.
 #[repr(C)]
 struct ThreadRecord {
     heap: NonNull<HeapHandle>,
-    /// Touched by the thread itself only.
+    /// Only the thread itself uses it.
     report: ErrorReport,
 }
 
@@ -31,11 +30,11 @@ fn record(m: &Mutator) -> *mut ThreadRecord {
 /// The heap that a mutator belongs to, with its types.
 #[inline]
 pub fn heap_of(m: &Mutator) -> &HeapHandle {
-    // SAFETY: hw_attach set the word, and a heap is not ended while threads are attached.
+    // SAFETY: hw_attach set the word, and a heap is not destroyed while threads are attached.
     unsafe { (*record(m)).heap.as_ref() }
 }
 
-/// Notes why a function refuses, for [`hw_last_error`]; the status to return.
+/// Stores an error for [`hw_last_error`]. Returns its status.
 #[cold]
 pub fn refuse(m: &Mutator, error: Error) -> Status {
     note(m, &error);
@@ -43,15 +42,15 @@ pub fn refuse(m: &Mutator, error: Error) -> Status {
 }
 
 fn note(m: &Mutator, error: &Error) {
-    // What another thread is told is not written where this one's own refusals are.
+    // An error of another thread is not stored with this thread's errors.
     if !matches!(m.check(), Err(MisuseError::OtherThread | MisuseError::Detached)) {
-        // SAFETY: only the mutator's own thread touches it, and no reference to it is held.
+        // SAFETY: only the mutator's own thread uses it, and no reference to it exists.
         unsafe { (*record(m)).report = ErrorReport::of(error) };
     }
 }
 
-/// Tells the outcome of a function of a heap that has no mutator: the status to return, and the reason in `*why` unless that is
-/// NULL, and where [`hw_last_error`] finds it if the thread is attached.
+/// Reports the result of a function that takes a heap and no mutator. Returns the status, writes the reason to `*why`
+/// unless that is NULL, and stores it for [`hw_last_error`] if the thread is attached.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists; `why` is NULL or may be written.
@@ -66,7 +65,7 @@ pub unsafe fn tell(heap: Option<&HeapHandle>, result: Result<(), Error>, why: *m
     unsafe { ErrorReport::tell(result, why) }
 }
 
-/// The outcome of a function that returns an object: NULL with the reason noted if there is none.
+/// The result of a function that returns an object. On error it is NULL, and the error is stored.
 pub fn object_or_null(m: &Mutator, result: Result<NonNull<u8>, Error>) -> *mut u8 {
     match result {
         Ok(object) => object.as_ptr(),
@@ -77,7 +76,7 @@ pub fn object_or_null(m: &Mutator, result: Result<NonNull<u8>, Error>) -> *mut u
     }
 }
 
-/// Attaches the calling thread, whose stack is given; the mutator is its until it detaches, or ends.
+/// Attaches the calling thread, whose stack is given, until it detaches or ends.
 fn attach(heap: &HeapHandle, stack: StackGiven) -> Result<NonNull<Mutator>, Error> {
     let here = 0u8;
     let here = &raw const here as usize;
@@ -97,7 +96,7 @@ fn attach(heap: &HeapHandle, stack: StackGiven) -> Result<NonNull<Mutator>, Erro
     Ok(mutator.into_raw())
 }
 
-/// The mutator of the calling thread, which is attached if it was not.
+/// The mutator of the calling thread. Attaches the thread if it is not attached.
 fn attach_if_needed(heap: &HeapHandle) -> Result<NonNull<Mutator>, Error> {
     match Mutator::here(&heap.heap) {
         None => attach(heap, StackGiven::Own),
@@ -109,7 +108,7 @@ fn attach_if_needed(heap: &HeapHandle) -> Result<NonNull<Mutator>, Error> {
     }
 }
 
-/// Tells C of a mutator: the status to return.
+/// Reports a mutator to C. Returns the status.
 ///
 /// # Safety
 /// 1. `heap` is NULL or exists; `out` and `why` are NULL or may be written.
@@ -136,7 +135,7 @@ unsafe fn tell_mutator(
 /// # Safety
 /// 1. `heap` is NULL or a heap that exists until the thread is detached; `out` and `why` are NULL or may be written.
 /// 2. The words from the thread's stack pointer up to `stack_hi`, if that is not NULL, stay readable while it is
-///    attached, and its own uses of the heap all happen on that stack.
+///    attached, and it uses the heap only on that stack.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_attach(
     heap: Option<&HeapHandle>,
@@ -205,7 +204,7 @@ pub unsafe extern "C" fn hw_detach(m: *mut Mutator) -> Status {
     let mutator = unsafe { m.as_ref() };
     match mutator.check() {
         Ok(()) => {
-            // SAFETY: hw_attach gave it, to this thread; the heap exists (contract 1).
+            // SAFETY: hw_attach returned it to this thread, and the heap exists (contract 1).
             drop(unsafe { Attached::from_raw(m) });
             Status::OK
         }
@@ -222,7 +221,7 @@ pub unsafe extern "C" fn hw_mutator_heap(m: &Mutator) -> *const HeapHandle {
     heap_of(m)
 }
 
-/// Why a function last refused this mutator.
+/// The last error of this mutator.
 ///
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
@@ -234,25 +233,26 @@ pub unsafe extern "C" fn hw_last_error(m: &Mutator) -> *const ErrorReport {
     match m.check() {
         Err(misuse @ MisuseError::OtherThread) => OTHER_THREAD.get_or_init(|| text(misuse)),
         Err(misuse @ MisuseError::Detached) => DETACHED.get_or_init(|| text(misuse)),
-        // SAFETY: only the mutator's own thread, which this is, touches it.
+        // SAFETY: only the mutator's own thread uses it, which is this one.
         _ => unsafe { &raw const (*record(m)).report },
     }
 }
 
-/// Stops here while a collector asks for it.
+/// Stops here if a collection asks for it.
 ///
 /// # Safety
 /// 1. `m` is attached, and belongs to the calling thread.
-/// 2. Roots lead to all objects that are needed.
+/// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_safepoint_slow(m: &Mutator) {
     m.safepoint_slow();
 }
 
-/// Calls `f(arg)` while collections go on without this thread.
+/// Calls `f(arg)` while other threads may collect without waiting for this one.
 ///
 /// # Safety
-/// 1. `m` is NULL or attached, and belongs to the calling thread; roots lead to all objects that are needed.
+/// 1. `m` is NULL or attached, and belongs to the calling thread; every object that is used later is reachable from a
+///    root.
 /// 2. `f` is NULL or may be called with `arg`, touches neither objects nor `m`, and does not unwind.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_call_blocking(

@@ -1,5 +1,5 @@
-//! What trace functions call: they name slots, or ranges of words that may be pointers. Slots are read in one
-//! piece, since the program may be storing to them meanwhile.
+//! The functions that trace functions call. They name slots, or ranges of words that may be pointers. A slot is read by
+//! one load, since the program may store to it at the same time.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::Tracer;
@@ -11,7 +11,7 @@ fn word(at: usize) -> usize {
     unsafe { AtomicUsize::from_ptr(at as *mut usize) }.load(Ordering::Relaxed)
 }
 
-/// What `slot` holds is alive.
+/// Marks the object that `slot` refers to.
 ///
 /// # Safety
 /// 1. `tracer` is the argument of the trace function that calls this, and it is still running.
@@ -22,7 +22,7 @@ pub unsafe extern "C" fn hw_visit(tracer: *mut TraceContext, slot: *const usize)
     unsafe { Tracer::from_context(tracer).visit(word(slot as usize)) };
 }
 
-/// Whatever the aligned words of `lo..hi` point to or into is alive.
+/// Marks every object that an aligned word of `lo..hi` points to or into.
 ///
 /// # Safety
 /// 1. `tracer` is the argument of the trace function that calls this, and it is still running.

@@ -1,8 +1,8 @@
-//! The table of a heap's types. A type's number has two parts: the low bits are its shape's, which is all the inline path
-//! needs to find a bump; the others count the types of the heap. So types that share a shape keep sizes of their own (an
-//! array needs the exact one), and large types are no special case: bumps of their shapes never have a run.
-//! Invariants: an entry does not change once its number has been given out; every entry is in the index, by which a
-//! description that is known is found in a few steps, however many types there are.
+//! The table of a heap's types. A type's number has two parts. The low bits are the number of its shape, which is
+//! enough for the inline path to find the allocation buffer. The other bits count the types of the heap. So types that
+//! share a shape keep their exact sizes, which arrays need. Large types are no special case: the buffers of their
+//! shapes are always empty. Invariants: an entry does not change once its number was returned. Every entry is in the
+//! index, which finds a known description in a few steps for any number of types.
 
 use crate::error::Error;
 use core::mem::MaybeUninit;
@@ -25,7 +25,7 @@ const _: () = assert!(MAX_SHAPES == 1 << SHAPE_BITS && SHAPE_BITS == 14);
 const CAPACITY: usize = 1 << (32 - SHAPE_BITS);
 const STEP: usize = 64;
 
-/// Where the pointers of a type are.
+/// The positions of a type's pointers.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Description {
     /// A mask, a function, or none.
@@ -56,7 +56,7 @@ impl Description {
         }
     }
 
-    /// As the heap makes of a program.
+    /// The heap's layout of a program.
     pub fn of_program(heap: &Heap, size: usize, bytes: &[u8]) -> Result<Self, Error> {
         Ok(match heap.types().describe(size, bytes)? {
             Described::Mask(descriptor) => Description::Short(descriptor),
@@ -68,9 +68,9 @@ impl Description {
 /// A type of a heap.
 #[derive(Clone, Copy)]
 pub struct Registered {
-    /// What the client said of it.
+    /// The client's description.
     pub description: Description,
-    /// What the heap made of it.
+    /// The heap's layout for it.
     pub object: ObjectType,
 }
 
@@ -91,9 +91,9 @@ pub struct TypeTable {
     adding: Lock<Adding, CLIENT_TABLE>,
 }
 
-/// What the thread that adds a type needs.
+/// The state for adding a type.
 struct Adding {
-    /// How many entries are committed.
+    /// The number of committed entries.
     committed: usize,
     index: MappedIndex,
 }
@@ -129,9 +129,9 @@ impl TypeTable {
         index << SHAPE_BITS | self.entry(index).object.shape().index() as u32
     }
 
-    /// The number of the type that `description` describes, registering it with `heap` if it is new and has not been.
+    /// The number of the type with this description. Registers it with `heap` if it is new.
     pub fn add(&self, heap: &Heap, description: Description) -> Result<TypeNumber, Error> {
-        // A process that forks holds this, so that the other is free and its table whole in the child.
+        // A fork holds this lock, so that in the child the other lock is free and its table is consistent.
         let _one = heap.lock_for_client();
         let Adding { committed, index: known } = &mut *self.adding.lock();
         let same = |number| self.entry(number).description == description;
@@ -152,7 +152,7 @@ impl TypeTable {
             Description::Short(descriptor) => heap.types().register(&descriptor)?,
             Description::Program(size, id) => heap.types().program_type(size, id)?,
         };
-        // SAFETY: the entry is committed and not yet in use, and the lock keeps others from taking it.
+        // SAFETY: the entry is committed and unused, and the lock keeps other threads from taking it.
         unsafe { (*self.entries.at(index)).0.write(Registered { description, object }) };
         known.insert(description.hash(), index as u32);
         self.last.store(index as u32, Ordering::Release);

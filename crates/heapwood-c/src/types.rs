@@ -1,5 +1,5 @@
-//! Types as C describes them: by a mask, a program, a text, a function, or not at all. Invariant: what is refused leaves the
-//! heap's table as it was.
+//! Types as C describes them: by a mask, a program, a text, a function, or not at all. Invariant: an error leaves the
+//! heap's table unchanged.
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
@@ -12,7 +12,7 @@ use heapwood_layout::describe::{Item, compile, parse};
 use heapwood_layout::program::Builder;
 use heapwood_layout::{TraceFn, TypeDescriptor, WORD};
 
-/// Registers what `describe` returns.
+/// Registers the type that `describe` returns.
 ///
 /// # Safety
 /// 1. `out` and `why` are NULL or may be written.
@@ -26,7 +26,7 @@ unsafe fn register(
     unsafe { register_any(heap, |_| Ok(Description::Short(describe()?)), out, why) }
 }
 
-/// The same for what the heap must see first.
+/// The same for descriptions that the heap must check first.
 ///
 /// # Safety
 /// 1. `out` and `why` are NULL or may be written.
@@ -84,7 +84,7 @@ pub unsafe extern "C" fn hw_type_mask(
         let mask = match mask_words {
             0 => &[],
             _ if mask.is_null() => return Err(Error::Null("mask")),
-            // More than the type needs is refused for its length, so no more is read.
+            // A mask longer than the type needs is an error, so no more is read.
             _ => {
                 // SAFETY: contract 2.
                 unsafe { core::slice::from_raw_parts(mask, mask_words.min(isize::MAX as usize / 8)) }

@@ -1,4 +1,4 @@
-//! What can be said on the command line. Whatever is wrong with it is said here, before anything runs.
+//! The command line. Every error in it is reported here, before anything runs.
 
 mod bench;
 mod heap;
@@ -13,7 +13,7 @@ pub(crate) use layout::{Check, Layout, Show};
 use std::path::PathBuf;
 pub(crate) use workload::{Size, What};
 
-/// A garbage-collected heap: run workloads on it and see what it does.
+/// A garbage-collected heap: run workloads on it and measure it.
 #[derive(Parser)]
 #[command(name = "heapwood", version, arg_required_else_help = true)]
 pub(crate) struct Args {
@@ -23,32 +23,31 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
-    /// Run a workload and print what it cost
+    /// Run a workload and print its cost
     Run(Run),
     /// Run a workload side by side with the same program on other memory managers
     #[command(after_help = bench::HELP)]
     Bench(Bench),
-    /// Print or check programs, which say where the pointers of a type are
+    /// Print or check layout programs, which describe the pointers of a type
     #[command(subcommand)]
     Layout(Layout),
-    /// Say what this kernel and process allow, what follows for a heap, and what to set
+    /// Report the limits of this kernel and process, their effect on a heap, and what to set
     #[command(after_help = DOCTOR_HELP)]
     Doctor(Doctor),
 }
 
 const DOCTOR_HELP: &str = "\
-One line a finding: ok, note (a heap may want it otherwise) or warning (it costs time or memory, or may end \
-the program), and below the last two what follows and what to set. Nothing on the system is changed.
+One line a finding: ok, note (another setting may be better) or warning (it costs time or memory, or may end the \
+program). Notes and warnings have the consequence and the remedy below. The command changes nothing on the system.
 
-Exit codes: 0 whatever is found, 2 the command line is wrong.";
+Exit codes: 0 for any findings, 2 the command line is wrong.";
 
 #[derive(Parser)]
 pub(crate) struct Run {
     #[command(flatten)]
     pub(crate) what: What,
 
-    /// Write which pages of the heap are in use to FILE: when most were, at the end, and after the collection that freed
-    /// most
+    /// Write the heap's pages in use to FILE: at the peak, at the end, and after the collection that freed most
     #[arg(long, value_name = "FILE", value_parser = a_file())]
     pub(crate) page_sample: Option<PathBuf>,
 
@@ -56,7 +55,7 @@ pub(crate) struct Run {
     #[arg(long)]
     pub(crate) json: bool,
 
-    /// Print check values and figures as the peers do, and nothing else
+    /// Print only check values and figures, as the peers do
     #[arg(long, hide = true, conflicts_with = "json")]
     pub(crate) as_peer: bool,
 
@@ -64,7 +63,7 @@ pub(crate) struct Run {
     pub(crate) heap: HeapFlags,
 }
 
-/// How a run is shown.
+/// The output format of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Format {
     Text,

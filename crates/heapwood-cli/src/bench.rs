@@ -1,25 +1,25 @@
-//! `heapwood bench`: a workload on Heapwood and on its peers, side by side in one run. Nothing is compared that did
-//! not do the same work: every program's check values must be Heapwood's, in every round. With `--ab` the programs are
-//! Heapwood with one setting and with another.
+//! `heapwood bench`: a workload on Heapwood and on its peers, in turn in one run. Only programs that did the same work
+//! are compared: every program's check values must equal Heapwood's, in every round. With `--ab` the programs are
+//! Heapwood with two values of a setting.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `manifest` | which peers there are, from the sources' `peers.toml` |
-//! | `build` | which of them can be built here, and building them |
-//! | `programs` | what runs: Heapwood and the chosen peers, each ready to start |
+//! | `manifest` | the list of peers, from the sources' `peers.toml` |
+//! | `build` | building the peers that can be built here |
+//! | `programs` | the programs: Heapwood and the chosen peers, ready to start |
 //! | `children` | processes: started, measured, ended with this command |
-//! | `measured` | what a run came to |
-//! | `rounds` | the programs in turn, and what each run cost |
-//! | `huge_pages` | runs to which the kernel gave too few of them, made again |
+//! | `measured` | the result of a run |
+//! | `rounds` | the programs in turn, and the cost of each run |
+//! | `huge_pages` | repeats runs that got too few huge pages |
 //! | `equal_rss` | the growth percentage at which Heapwood's memory is a peer's |
-//! | `report` | all that was measured, and its form for machines |
-//! | `tables` | its form for people |
-//! | `plot` | its form for readers |
-//! | `quantity` | what is read off each run |
+//! | `report` | the report, and its JSON |
+//! | `tables` | its tables |
+//! | `plot` | its picture |
+//! | `quantity` | the quantities of a run |
 //! | `gobench` | the runs, for benchstat |
 //! | `ab` | Heapwood with one setting and with another |
-//! | `ab_report` | what was found of these, and its form for machines |
-//! | `ab_table` | its form for people |
+//! | `ab_report` | the report of the comparison, and its JSON |
+//! | `ab_table` | its tables |
 //! | `own_build` | this command, built with and without a prefetch |
 
 mod ab;
@@ -65,7 +65,7 @@ fn with_peers(args: &Bench) -> Result<(), CommandError> {
     let size = args.what.size()?;
     check_size(workload, size, None)?;
     let asked = args.peers();
-    // Where no peer is wanted, their sources need not be there.
+    // Without peers their sources need not exist.
     let manifest = match asked.as_deref() {
         Some([]) => Manifest::empty(),
         _ => Manifest::load(args.peers_dir.as_deref())?,

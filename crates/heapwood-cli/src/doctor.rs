@@ -1,17 +1,16 @@
-//! `heapwood doctor`: what this kernel and process allow, as far as it matters for a heap that reserves a
-//! large range of addresses, commits it piece by piece, wants huge pages and gives memory back. This file
-//! reads and tries; what that means is decided by functions from what was read to a finding, so that tests
-//! can show them other machines. It reports and changes nothing; whatever it cannot find out is a finding,
-//! too.
+//! `heapwood doctor`: the limits of this kernel and process that matter for a heap, which reserves a large range of
+//! addresses, commits it in steps, wants huge pages and releases memory. This file reads files and tries calls. Pure
+//! functions turn the results into findings, so that tests can show them other machines. The command only reports.
+//! Something that it cannot find out is a finding, too.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
 //! | `finding` | a finding, and its form for people and for machines |
-//! | `huge_pages` | transparent huge pages: settings, and whether they come |
+//! | `huge_pages` | transparent huge pages: settings, and a trial |
 //! | `address_space` | ulimits, a large reservation, mappings |
-//! | `memory` | how much there is, overcommit, swap |
+//! | `memory` | memory, overcommit, swap |
 //! | `cgroup` | the limits of control groups |
-//! | `calls` | the kernel, its pages, and which of its calls work |
+//! | `calls` | the kernel, its page size, and trials of its calls |
 
 mod address_space;
 mod calls;
@@ -32,7 +31,7 @@ use heapwood_report::say;
 use serde::Serialize;
 use std::path::Path;
 
-/// What was found, as `--json` prints it.
+/// The findings, as `--json` prints them.
 #[derive(Serialize)]
 struct Report {
     findings: Vec<Finding>,
@@ -79,7 +78,7 @@ fn examine() -> Vec<Finding> {
     ]
 }
 
-/// The memory must still be there when the kernel's account of it is read.
+/// The memory must still be mapped when the kernel's account of it is read.
 fn try_huge_pages() -> Finding {
     let touched = probe::TouchProbe::new(huge_pages::TRIED);
     let range = touched.as_ref().map(|touched| touched.range()).map_err(|e| *e);
@@ -105,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_missing_is_an_error_and_no_panic() {
+    fn a_missing_file_is_an_error_without_a_panic() {
         assert!(read("/proc/self/no such file").is_err());
         assert!(read("/proc").is_err());
     }

@@ -1,4 +1,4 @@
-//! What a run cost: the operating system's account of the process, and the heap's own.
+//! The cost of a run: the operating system's account of the process, and the heap's statistics.
 
 use crate::args::Size;
 use heapwood::{Attached, Config, Stats};
@@ -17,11 +17,11 @@ use serde_json::Value;
 pub(crate) struct Figures {
     pub(crate) workload: &'static str,
     pub(crate) n: u64,
-    /// Each of which did the whole of it, unless they shared it.
+    /// Threads, each of which did the whole work, unless they shared it.
     pub(crate) threads: u32,
     #[serde(skip)]
     shared: bool,
-    /// What the workload itself found, line by line; of several threads, what each of them did.
+    /// The workload's results, line by line. With several threads, the results of each.
     pub(crate) lines: Vec<Value>,
     wall_s: f64,
     user_s: f64,
@@ -30,7 +30,7 @@ pub(crate) struct Figures {
     cpu_s: f64,
     max_rss_bytes: u64,
     minor_faults: u64,
-    /// The share of the process's CPU time spent in collections (sweeping, which allocation does, not included).
+    /// The share of the process's CPU time in collections, without sweeping by allocation.
     gc_cpu_share: f64,
     #[serde(flatten)]
     heap: Statistics,
@@ -41,8 +41,8 @@ pub(crate) struct Figures {
     limit_bytes: Option<usize>,
 }
 
-/// The heap's statistics. Their keys are the names of the list, but times are microseconds, and levels, which the
-/// process has others of, say that they are the heap's.
+/// The heap's statistics. Keys are the names of the list, but times are in microseconds, and levels have the prefix
+/// `heap_`, since the process has other ones.
 struct Statistics(Stats);
 
 impl Serialize for Statistics {
@@ -59,7 +59,7 @@ impl Serialize for Statistics {
     }
 }
 
-/// What threads cost each other, and what comes of it.
+/// The statistics about sharing between threads.
 const COUNTERS: [&str; 10] = [
     "span_lock_acquisitions",
     "page_lock_acquisitions",
@@ -73,7 +73,7 @@ const COUNTERS: [&str; 10] = [
     "stops",
 ];
 
-/// The counters in relation to something.
+/// Counters as ratios.
 struct Rates {
     stats: Stats,
     of: f64,
@@ -109,14 +109,14 @@ fn us(ns: u64) -> f64 {
     ns as f64 / 1e3
 }
 
-/// What runs.
+/// The program that runs.
 pub(crate) struct Run {
     pub(crate) workload: &'static Workload,
     pub(crate) size: Size,
     pub(crate) config: Config,
 }
 
-/// A run under way.
+/// A run in progress.
 pub(crate) struct Clock(u64);
 
 impl Clock {
@@ -124,7 +124,7 @@ impl Clock {
         Clock(monotonic_ns())
     }
 
-    /// The time is that until here. Then the mutator goes: it counts some of what it did only when it leaves.
+    /// The time ends here. Then the mutator detaches, which adds the rest of its counts.
     pub(crate) fn stop(self, m: Attached, run: Run, lines: Vec<Value>) -> Figures {
         let wall_s = (monotonic_ns() - self.0) as f64 / 1e9;
         let (used, heap) = (usage(), m.heap());

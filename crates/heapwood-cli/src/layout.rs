@@ -1,11 +1,11 @@
-//! `heapwood layout`: programs, which say where the pointers of a type are, printed and checked. Invariant: nothing is
-//! allocated by what a program says it describes, so a type of 2^60 words costs as little as one of two. The encoding goes
-//! back to Cox (Go commit 512f75e8, 2015).
+//! `heapwood layout`: prints and checks layout programs, which describe the pointers of a type. Invariant: no
+//! allocation depends on the size of the described type, so a type of 2^60 words costs no more than one of two. The
+//! encoding goes back to Cox (Go commit 512f75e8, 2015).
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `source` | the bytes of a program: from a file, or made of a type |
-//! | `facts` | what is told of a program besides its instructions |
+//! | `source` | the bytes of a program: from a file, or for a type |
+//! | `facts` | the facts about a program besides its instructions |
 
 mod facts;
 mod source;
@@ -30,13 +30,13 @@ fn show(args: &Show) -> Result<(), CommandError> {
     match Program::check(&source.bytes, source.words) {
         Ok(program) if args.json => json(&Shown::of(&source, &program)),
         Ok(program) => {
-            // Ends with a newline of its own.
+            // Ends with a newline.
             say!("{program}");
             say!("{}", Accepted::of(&program));
             Ok(())
         }
         Err(wrong) => {
-            // Whatever comes before the mistake is of use; with --json there is either an object or a message.
+            // The instructions before the error are useful. With --json there is either an object or a message.
             if !args.json {
                 say!("{}", text::describe(&source.bytes));
             }

@@ -1,16 +1,16 @@
 //! The `heapwood` command.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `args` | what can be said on the command line |
-//! | `settings` | what two runs can be compared by |
+//! | `args` | the command line |
+//! | `settings` | the settings that `bench --ab` compares |
 //! | `run` | `heapwood run`: a workload on a heap of its own |
-//! | `room` | whether there is room for a workload |
-//! | `figures` | what a run cost, for people and for machines |
-//! | `bench` | `heapwood bench`: a workload side by side with its peers |
-//! | `layout` | `heapwood layout`: programs that say where the pointers of a type are |
-//! | `doctor` | `heapwood doctor`: what this kernel and process allow |
-//! | `system` | what is asked of the operating system beside what heaps ask |
+//! | `room` | the check that a workload fits into memory |
+//! | `figures` | the cost of a run, as text and JSON |
+//! | `bench` | `heapwood bench`: a workload on Heapwood and its peers |
+//! | `layout` | `heapwood layout`: programs that describe the pointers of a type |
+//! | `doctor` | `heapwood doctor`: the limits of this kernel and process |
+//! | `system` | calls of the operating system that no heap needs |
 //!
 //! Messages, output, sizes and tables are those of `heapwood-report`. Exit codes: 0 done, 1 the run failed, 2 the command
 //! line is wrong, 128 + n signal n ended it.

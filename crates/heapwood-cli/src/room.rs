@@ -1,5 +1,5 @@
-//! Whether there is room for a workload, asked before it starts. Invariant: what is refused cannot be held even once, so
-//! nothing is refused that could have run; what is let through may still meet a limit on the way.
+//! The check that a workload fits into memory, before it starts. Invariant: a workload is refused only if its live data
+//! does not fit even once, so no workload is refused that could run. An accepted one may still meet a limit.
 
 use crate::args::Size;
 use heapwood::Config;
@@ -8,20 +8,20 @@ use heapwood_report::CommandError;
 use heapwood_report::size::show;
 use heapwood_workloads::Workload;
 
-/// What there is for a heap and everything beside it, in bytes.
+/// The memory for a heap and everything beside it, in bytes.
 #[derive(Clone, Copy, Debug)]
 struct Room {
     machine: u64,
-    /// What the control groups of this process allow, if that is less.
+    /// The limit of this process's control groups, if lower.
     cgroup: Option<u64>,
     /// `ulimit -v`.
     address_space: Option<u64>,
-    /// The reservation that was asked for.
+    /// The requested reservation.
     reserve: Option<usize>,
 }
 
-/// Refuses what cannot be held here even once: by the machine, by the control groups of this process, or by a heap with
-/// this reservation, or the usual one, in the address space of this process.
+/// Refuses a workload whose live data does not fit: into the machine, the control groups of this process, or the
+/// reservation of a heap, given or default, in this process's address space.
 pub(crate) fn check_size(
     workload: &Workload,
     size: Size,
@@ -46,18 +46,18 @@ pub(crate) fn check_size(
     )))
 }
 
-/// How many threads do the whole of it.
+/// The threads that do the whole work.
 fn whole(workload: &Workload, size: Size) -> u32 {
     if workload.shared.is_some() { 1 } else { size.threads }
 }
 
-/// What is alive at once at the least.
+/// The minimum of bytes alive at once.
 fn least_bytes(workload: &Workload, size: Size) -> u128 {
     (workload.least_bytes)(size.n).saturating_mul(whole(workload, size).into())
 }
 
 impl Room {
-    /// What there is instead of N bytes, if they do not fit.
+    /// The limit that N bytes exceed, if any.
     fn lacks(self, bytes: u128) -> Option<String> {
         let Room { machine, cgroup, address_space, reserve } = self;
         if bytes > u128::from(machine) {
@@ -97,13 +97,13 @@ mod tests {
     const GIB: u64 = 1 << 30;
     const FREE: Room = Room { machine: 16 * GIB, cgroup: None, address_space: None, reserve: None };
 
-    /// What is said of N bytes.
+    /// The message for N bytes.
     fn said(room: Room, bytes: u64) -> Option<String> {
         room.lacks(bytes.into())
     }
 
     #[test]
-    fn what_threads_share_is_there_once() {
+    fn shared_data_counts_once() {
         let least =
             |workload: &str, threads| least_bytes(Workload::find(workload).unwrap(), Size { n: 20, threads });
         for (shared, alone) in [("trees-shared", "trees"), ("trees-arena", "trees")] {
@@ -113,31 +113,31 @@ mod tests {
     }
 
     #[test]
-    fn the_machine_is_the_last_word() {
+    fn the_machines_memory_refuses_a_workload() {
         assert_eq!(said(FREE, 16 * GIB), None);
         assert!(said(FREE, 16 * GIB + 1).unwrap().contains("machine has 16.0 GiB"));
         assert!(FREE.lacks(u128::MAX).is_some());
     }
 
     #[test]
-    fn a_cgroup_is_asked_beforehand() {
+    fn a_cgroup_limit_refuses_a_workload() {
         let boxed = Room { cgroup: Some(64 << 20), ..FREE };
         assert_eq!(said(boxed, 64 << 20), None);
         let words = said(boxed, 112_000_000).unwrap();
         assert!(words.contains("cgroup allows 64.0 MiB") && words.contains("heapwood doctor"), "{words}");
-        // One that allows more than there is says nothing.
+        // A limit above the machine's memory does not count.
         assert!(said(Room { cgroup: Some(u64::MAX), ..FREE }, 17 * GIB).unwrap().contains("machine"));
         assert!(said(Room { cgroup: Some(0), ..FREE }, 1).is_some());
     }
 
     #[test]
-    fn addresses_are_counted() {
+    fn a_small_address_space_refuses_a_workload() {
         let few = Room { address_space: Some(102_400_000), ..FREE };
         assert_eq!(said(few, 1 << 20), None);
         assert!(said(few, 156_000_000).unwrap().contains("raise `ulimit -v`"));
-        let reservation = Room { reserve: Some(16 << 20), ..FREE };
-        assert!(said(reservation, 17 << 20).unwrap().contains("--address-space gives the heap 16.0 MiB"));
-        // What was asked for is what a heap asks the kernel for, whatever the ulimit.
+        let window = Room { reserve: Some(16 << 20), ..FREE };
+        assert!(said(window, 17 << 20).unwrap().contains("--address-space gives the heap 16.0 MiB"));
+        // A heap requests the given reservation, for any ulimit.
         assert_eq!(said(Room { reserve: Some(64 << 20), ..few }, 60 << 20), None);
     }
 }

@@ -1,5 +1,5 @@
-//! `heapwood run`: a workload on a heap of its own. A size that cannot fit is refused before it starts; a limit that
-//! turns out too small ends the program with the reason.
+//! `heapwood run`: a workload on a heap of its own. A size that cannot fit is refused before it starts. A limit that
+//! proves too small ends the program with an error.
 
 use crate::args::{Format, Run};
 use crate::figures::{self, Clock};
@@ -59,14 +59,14 @@ fn show_line(line: &Line, format: Format) {
     }
 }
 
-/// Why there is no heap to run on, with the next step as this command takes it.
+/// The error of making a heap, with the next step for this command.
 fn no_heap(why: HeapError) -> CommandError {
     match why {
         HeapError::UnknownStack => CommandError::run(
             "the system does not say where this thread's stack ends, which it does by way of /proc: run mount -t proc \
              proc /proc first",
         ),
-        // No smaller reservation is possible.
+        // A smaller reservation than the minimum is no remedy.
         HeapError::Kernel(e) if e.request == Request::Reserve && e.bytes != MIN_RESERVATION => {
             CommandError::run(format!("{e} (--address-space SIZE)"))
         }
@@ -74,7 +74,7 @@ fn no_heap(why: HeapError) -> CommandError {
     }
 }
 
-/// What the heap calls when it cannot serve a workload any further.
+/// The heap's hook for an allocation that fails.
 fn give_up(error: &AllocError) {
     let _ = std::io::stdout().flush();
     complain(format_args!("out of memory: {error}"));
@@ -87,7 +87,7 @@ mod tests {
     use heapwood_os::OsError;
 
     #[test]
-    fn refusals_name_what_this_command_can_do() {
+    fn errors_name_the_commands_own_flags() {
         assert!(no_heap(HeapError::UnknownStack).message.contains("mount -t proc proc /proc"));
         let reserve = |bytes| no_heap(HeapError::Kernel(OsError::new(Request::Reserve, bytes, 12)));
         assert!(reserve(1 << 30).message.ends_with("(--address-space SIZE)"));

@@ -1,6 +1,6 @@
-//! What `heapwood bench --ab KEY=A,B` compares: an option of the heap, which a run is given by the variable HEAPWOOD, or the
-//! prefetch in allocation, for which the command is built twice. Invariant: both values are in range and are not the same,
-//! so what is refused is refused before anything runs or is built.
+//! The settings of `heapwood bench --ab KEY=A,B`: an option of the heap, which a run gets by the variable HEAPWOOD, or
+//! the prefetch in allocation, for which the command is built twice. Invariant: both values are in range and differ, so
+//! errors are reported before anything runs or is built.
 
 pub(crate) mod prefetch;
 
@@ -15,7 +15,7 @@ pub(crate) struct Ab {
     pub(crate) values: [String; 2],
 }
 
-/// Something that can be set.
+/// A setting.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Setting {
     Option(&'static OptionInfo),
@@ -24,7 +24,7 @@ pub(crate) enum Setting {
 }
 
 impl Ab {
-    /// Whether this is a switch of that name, and off by `value`.
+    /// Whether this is the switch of that name, and `value` turns it off.
     pub(crate) fn turns_off(&self, name: &str, value: &str) -> bool {
         matches!(self.setting, Setting::Option(option) if option.name == name && option.parse(value) == Ok(0))
     }
@@ -38,7 +38,7 @@ impl Setting {
         }
     }
 
-    /// By its name, with dashes or underscores.
+    /// Finds it by name, with dashes or underscores.
     fn find(name: &str) -> Result<Setting, String> {
         let key = name.replace('-', "_");
         if key == prefetch::NAME {
@@ -55,7 +55,7 @@ impl Setting {
         }
     }
 
-    /// A value's word, and a number that is the same for all words that mean the same.
+    /// A value's word, and a number that is equal for words of the same meaning.
     fn value(self, text: &str) -> Result<(String, u64), String> {
         match self {
             Setting::Option(option) => {
@@ -68,7 +68,7 @@ impl Setting {
     }
 }
 
-/// What the variable HEAPWOOD says of a name that no option has.
+/// The error of the variable HEAPWOOD for an unknown option.
 fn no_option(name: &str) -> String {
     let mut said = String::new();
     let mut config = Config::DEFAULT;
@@ -76,7 +76,7 @@ fn no_option(name: &str) -> String {
     said
 }
 
-/// Of `KEY=A,B`.
+/// Parses `KEY=A,B`.
 pub(crate) fn parse(text: &str) -> Result<Ab, String> {
     const FORM: &str = "write KEY=A,B, such as percent=100,200";
     let (name, values) = text.split_once('=').ok_or_else(|| format!("it names no values: {FORM}"))?;
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_right_is_understood() {
+    fn right_settings_are_parsed() {
         for (text, name, values) in [
             ("percent=100,200", "percent", ["100", "200"]),
             ("huge-pages=on,off", "huge_pages", ["on", "off"]),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_says_what_is_possible() {
+    fn wrong_settings_name_the_possible_ones() {
         for (text, words) in [
             ("percent", &["no values", "KEY=A,B"][..]),
             ("", &["no values", "KEY=A,B"]),

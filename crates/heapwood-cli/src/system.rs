@@ -1,10 +1,10 @@
-//! What the command asks of the operating system that no heap does: programs started and measured, and pieces of memory
-//! tried out. It stands here and not in heapwood-os, so that nobody who only uses the library compiles it.
+//! Calls of the operating system that no heap needs: programs are started and measured, and memory is tried. They are
+//! not in heapwood-os, so that users of the library do not compile them.
 //!
-//! | module | what it holds |
+//! | module | content |
 //! |---|---|
-//! | `process` | programs that are started, measured and ended |
-//! | `probe` | what the kernel does when it is asked |
+//! | `process` | starting, measuring and ending programs |
+//! | `probe` | trials of kernel calls |
 
 pub(crate) mod probe;
 pub(crate) mod process;

@@ -1,22 +1,22 @@
-//! A check that the tokens a derive macro was given are the type that is compiled. An attribute macro below the derive
-//! runs after it and may add fields or change their types, of which the output above would know nothing. Invariant: the
-//! check compiles only if each variant has the fields that were seen, of the types that were seen, and no others. That
-//! a pattern without `..` names every field is what gc-arena and serde rest on, too.
+//! A check that the derive macro saw the type that is compiled. An attribute macro below the derive runs after it and
+//! may add fields or change their types, which the derive does not see. Invariant: the check compiles only if each
+//! variant has exactly the fields that the derive saw, with the types that it saw. The check is a pattern without `..`,
+//! which must name every field; gc-arena and serde use it, too.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Data, DeriveInput, Field, Fields, Index, Member};
 
-/// An expression, of no use but to be compiled where `Self` is the type of `input`.
+/// An expression that is only compiled, where `Self` is the type of `input`.
 pub(crate) fn check(input: &DeriveInput) -> TokenStream {
-    // The compiler shows the type's name; the names inside are nobody else's.
+    // Messages show the type's name. The names inside are hygienic.
     let span = input.ident.span().resolved_at(Span::call_site());
     let this = Ident::new("this", Span::mixed_site());
     match &input.data {
         Data::Struct(data) => {
             let all: Vec<_> = members(&data.fields).map(|(member, _)| quote!(#member: _)).collect();
-            // Raw pointers: a reference to a field of a packed struct is refused, and one to a `Gc` turns into one to what
-            // it points to.
+            // Raw pointers: the compiler refuses a reference to a field of a packed struct, and a reference to a `Gc`
+            // would dereference it.
             let types = members(&data.fields)
                 .map(|(member, Field { ty, .. })| quote!(let _: *const #ty = &raw const #this.#member;));
             quote_spanned! {span=>

@@ -1,14 +1,13 @@
-//! The fields of the type a macro is asked about, as far as both macros need them. Invariant: a field counts as
-//! generic if its type may depend on a type parameter; then the output must demand the trait of it in a `where`
-//! clause, since nothing else is known of it. The others are checked where their constant is used, which allows a
-//! type to refer to itself.
+//! The fields of the type that a macro derives for. Invariant: a field counts as generic if its type may depend on a
+//! type parameter. The output requires the trait of a generic field's type in a `where` clause. Other fields are
+//! checked where their constant is used, which allows a type to refer to itself.
 
 use proc_macro2::Ident;
 use quote::quote;
 use syn::visit::{self, Visit};
 use syn::{Data, DeriveInput, Error, Field, Generics, Macro, Path, Result, Type, WhereClause, parse_quote};
 
-/// The fields of all variants, in order. A union is refused.
+/// The fields of all variants, in order. A union is an error.
 pub(crate) fn all<'a>(input: &'a DeriveInput, derive: &str) -> Result<Vec<&'a Field>> {
     match &input.data {
         Data::Struct(data) => Ok(data.fields.iter().collect()),
@@ -23,7 +22,7 @@ pub(crate) fn all<'a>(input: &'a DeriveInput, derive: &str) -> Result<Vec<&'a Fi
     }
 }
 
-/// The type's own `where` clause, with `bound` (a trait) demanded of each generic field's type.
+/// The type's own `where` clause, with the trait `bound` for each generic field's type.
 pub(crate) fn where_clause(generics: &Generics, fields: &[&Field], bound: &Path) -> WhereClause {
     let mut clause = generics
         .where_clause
@@ -41,8 +40,8 @@ pub(crate) fn where_clause(generics: &Generics, fields: &[&Field], bound: &Path)
     clause
 }
 
-/// The where clause that demands `bound` of each type parameter. For a trait that a pointer has only if its target
-/// has it: demanded of the fields, a recursive type would demand it of itself.
+/// The `where` clause with the trait `bound` for each type parameter. For a trait that a pointer has only if its target
+/// has it: a bound on the fields would make a recursive type require itself.
 pub(crate) fn parameter_clause(generics: &Generics, bound: &Path) -> WhereClause {
     let mut clause = where_clause(generics, &[], bound);
     for parameter in generics.type_params() {

@@ -1,10 +1,9 @@
 //! The derive macros of Heapwood.
 //!
-//! Who may use it: the crate `heapwood` alone, which exports the macros.
+//! Only the crate `heapwood` uses this one, and exports the macros.
 //!
-//! `#[derive(Trace)]` finds where the pointers of a type are, in a constant that the compiler computes from its
-//! fields' offsets and maps. The macros see names only, not types: what they write makes the compiler check every
-//! field. Use them through the crate `heapwood`, which re-exports them.
+//! `#[derive(Trace)]` finds where the pointers of a type are, in a constant that the compiler computes from its fields'
+//! offsets and maps. The macros see names, not types, so their output makes the compiler check every field.
 //!
 //! | module | what it holds |
 //! |---|---|
@@ -25,15 +24,14 @@ use syn::{DeriveInput, Error, parse_macro_input};
 ///
 /// - **Structs**: the map is that of the fields at their offsets, precise to the word. Fields need no attribute:
 ///   one of a type that does not implement `Trace` is refused.
-/// - **Enums**: without pointers in any variant the map says so. Otherwise the variants put pointers in different
-///   places, and any word of the enum may be a pointer to the collector: the enum, and a struct that holds it by
-///   value, is scanned conservatively. Only an enum of a single word, as `enum Link { End, To(Gc<Node>) }`, stays
-///   precise. Every payload must implement `Trace`.
+/// - **Enums**: an enum without pointers in any variant has none. Otherwise the variants have pointers in different
+///   places, and the collector scans the enum, and a struct that holds it by value, conservatively. An enum of a single
+///   word, such as `enum Link { End, To(Gc<Node>) }`, stays precise. Every payload must implement `Trace`.
 /// - **Generic types**: each field whose type names a type parameter is required to implement `Trace`; so in
 ///   `Node<T> { value: T, next: Option<Gc<Node<T>>> }` it is `T: Trace` that matters.
 /// - **Unions** and types that implement `Drop` are refused: values in a heap are never dropped.
-/// - **Attribute macros** between the derive and the type that add fields, or change their types, are refused: what they
-///   make is not what the derive saw. Write the derive below them.
+/// - **Attribute macros** between the derive and the type that add fields, or change their types, are refused, because
+///   the derive does not see their output. Write the derive below them.
 #[proc_macro_derive(Trace)]
 pub fn derive_trace(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

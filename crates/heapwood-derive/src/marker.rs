@@ -1,5 +1,5 @@
 //! The output of the derives for marker traits, `NoPointers` and `Shared`: the implementation, and a constant that
-//! compiles only if every field has the trait too and there are no fields that were not seen.
+//! compiles only if every field has the trait, and there are no other fields.
 
 use crate::{exhaustive, fields};
 use proc_macro2::TokenStream;
@@ -7,15 +7,15 @@ use quote::{format_ident, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{DeriveInput, Result, parse_quote};
 
-/// What a generic type's implementation is bound by.
+/// The bounds of a generic type's implementation.
 pub(crate) enum Bound {
-    /// The fields whose types name a parameter.
+    /// Of the fields whose types name a parameter.
     Fields,
-    /// The parameters.
+    /// Of the parameters.
     Parameters,
 }
 
-/// Implements the marker called `marker`; `check` is the function in `heapwood::__private` that demands it.
+/// Implements the marker called `marker`; `check` is the function in `heapwood::__private` that requires it.
 pub(crate) fn expand(input: &DeriveInput, marker: &str, check: &str, bound: Bound) -> Result<TokenStream> {
     let fields = fields::all(input, marker)?;
     let (marker, check) = (format_ident!("{marker}"), format_ident!("{check}"));

@@ -1,5 +1,5 @@
-//! The output of `#[derive(Trace)]`: the implementation, with its map composed in a constant, and the checks that
-//! the type does not implement `Drop` and has the fields that were seen. What it names lies in `heapwood::__private`.
+//! The output of `#[derive(Trace)]`: the implementation, with its map as a constant, and the checks that the type does
+//! not implement `Drop` and has exactly the fields that the derive saw. The output refers to `heapwood::__private`.
 
 use crate::{exhaustive, fields};
 use proc_macro2::TokenStream;
@@ -14,7 +14,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let with_where =
         fields::where_clause(&input.generics, &fields, &parse_quote!(::heapwood::__private::Trace));
 
-    // The span is the field's type, so that this is what a missing implementation is reported at.
+    // The span is the field's type, so that the compiler reports a missing implementation there.
     let maps = fields.iter().map(|field| {
         let ty = &field.ty;
         quote_spanned!(ty.span()=> <#ty as ::heapwood::__private::Trace>::MAP)
@@ -38,7 +38,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         }
     };
     let exhaustive = exhaustive::check(input);
-    // A generic type's map is computed when it is used; any other's at once, so that a refusal is not put off.
+    // The map of a generic type is computed when it is used. Any other map is computed at once, so that an error shows
+    // at once.
     let computed = input.generics.params.is_empty().then(|| {
         quote! {
             const _: ::heapwood::__private::TypeMap = <#name as ::heapwood::__private::Trace>::MAP;

@@ -1,7 +1,6 @@
-//! A cache that keeps what was used last: a table of chains, and a ring of entries in the order of their use, all in the
-//! heap. Entries lie on cycles, which reference counts would never free; what is evicted is unlinked on both sides, so that a
-//! word on the stack that looks like its address keeps one entry, and not all that were evicted after it.
-//! `cargo run -p heapwood --example cache`
+//! An LRU cache: a table of chains, and a ring of entries in the order of their use, all in the heap. Entries are on
+//! cycles, which reference counts would never free. An evicted entry is unlinked on both sides, so that a stale word on
+//! the stack keeps only that entry alive, and not those evicted after it. `cargo run -p heapwood --example cache`
 
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Slice, Trace};
 use std::cell::Cell;
@@ -10,7 +9,7 @@ use std::cell::Cell;
 struct Entry {
     key: u64,
     value: Gc<Slice<u8>>,
-    /// The next entry whose key falls into the same place of the table.
+    /// The next entry of the same chain.
     chain: GcCell<Option<Gc<Entry>>>,
     /// Neighbours in the ring: `newer` of the newest is the oldest.
     newer: GcCell<Option<Gc<Entry>>>,
@@ -42,7 +41,7 @@ impl Cache {
         chain(self.place(key)).find(|entry| entry.key == key)
     }
 
-    /// The value of a key, which becomes the newest; made if it is not there.
+    /// The value of a key, which becomes the newest entry. Made if it is missing.
     fn get(&self, m: &Mutator, key: u64, make: impl FnOnce(&Mutator) -> Gc<Slice<u8>>) -> Gc<Slice<u8>> {
         if let Some(entry) = self.find(key) {
             self.leave_ring(m, entry);
@@ -84,8 +83,8 @@ impl Cache {
         }
     }
 
-    /// Unlinks the oldest entry from the ring and from its chain. Nothing is freed here, and nothing needs to be; but its own
-    /// links are cleared: they lead to entries that will be evicted in their turn, and would keep those as long as it is kept.
+    /// Unlinks the oldest entry from the ring and from its chain. The collector frees it. Its links are cleared, since
+    /// they would keep later evicted entries alive as long as this one.
     fn evict(&self, m: &Mutator) {
         let Some(oldest) = self.newest.get().and_then(|newest| newest.newer.get()) else { return };
         self.leave_ring(m, oldest);
@@ -102,13 +101,13 @@ fn chain(link: &Link) -> impl Iterator<Item = Gc<Entry>> {
     std::iter::successors(link.get(), |entry| entry.chain.get())
 }
 
-/// Some text that takes memory, as a rendered page would.
+/// A text of the size of a rendered page.
 fn page(m: &Mutator, key: u64) -> Gc<Slice<u8>> {
     m.alloc_copy(format!("page {key}: {}", "text ".repeat(200)).as_bytes())
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // The cache has 4000 pages of 1 KiB at most; what is evicted must make room.
+    // The cache has at most 4000 pages of 1 KiB; evicted ones must make room.
     let config = Config::default().limit(16 << 20).min_heap(4 << 20);
     // SAFETY: this program keeps `Gc`s on the stacks of attached threads, in objects and in roots only.
     let heap = unsafe { Heap::new(config) }?;

@@ -1,5 +1,5 @@
-//! A small language whose values live in a heap: expressions are parsed into objects, closures hold environments, both may
-//! form cycles. The parts are those of a larger one: values as an enum of words and `Gc`s, variables as objects with a
+//! A small language with values in a heap: expressions are parsed into objects, closures hold environments, and both
+//! may form cycles. It has the parts of a larger one: values as an enum of words and `Gc`s, variables as objects with a
 //! cell, a parser and an evaluator that pass the mutator along. `cargo run -p heapwood --example interpreter`
 //!
 //! ```text
@@ -12,8 +12,8 @@
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Slice, Trace};
 use std::iter::Peekable;
 
-/// What an expression gives. It fits two words and is copied; as it holds a number or a pointer in the same word, objects
-/// with one are scanned conservatively there.
+/// The value of an expression: two words, `Copy`. One word is a number or a pointer, so the collector scans objects
+/// with a value conservatively.
 #[derive(Trace, Clone, Copy)]
 enum Value {
     Number(i64),
@@ -27,8 +27,8 @@ struct Function {
     scope: Option<Gc<Variable>>,
 }
 
-/// A variable, and those outside it. Its value is in an object of its own, so that `let` can give it one after the function
-/// was made that refers to it: that is how a function calls itself.
+/// A variable, and the outer ones. Its value is in its own object, so that `let` can set it after making a function
+/// that refers to it. That is how a function calls itself.
 #[derive(Trace)]
 struct Variable {
     name: Gc<Slice<u8>>,
@@ -56,7 +56,7 @@ enum Expression {
 
 type Error = String;
 
-/// Words and signs of a text. They borrow from the text, and hold nothing of the heap.
+/// Words and signs of a text. They borrow from the text, and hold no heap objects.
 fn tokens(text: &str) -> Vec<&str> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
@@ -76,7 +76,7 @@ fn tokens(text: &str) -> Vec<&str> {
     tokens
 }
 
-/// The parser: a mutator to allocate with, and the tokens that are left.
+/// The parser: a mutator, and the remaining tokens.
 struct Parser<'a, I: Iterator<Item = &'a str>> {
     m: &'a Mutator,
     tokens: Peekable<I>,
@@ -190,7 +190,7 @@ fn parse(m: &Mutator, text: &str) -> Result<Gc<Expression>, Error> {
 }
 
 fn evaluate(m: &Mutator, mut e: Gc<Expression>, mut scope: Option<Gc<Variable>>) -> Result<Value, Error> {
-    // What comes last is another turn of the loop, so that a function that ends in a call of itself takes no more stack.
+    // A tail call is another turn of the loop, so that tail recursion takes no stack.
     loop {
         match *e {
             Expression::Number(number) => return Ok(Value::Number(number)),
@@ -253,7 +253,7 @@ const PROGRAMS: [&str; 6] = [
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let config = Config::default().min_heap(1 << 20); // So small programs would not collect otherwise.
+    let config = Config::default().min_heap(1 << 20); // Otherwise programs this small would not collect.
     // SAFETY: this program keeps `Gc`s on the stacks of attached threads, in objects and in roots only. Its `Vec`s and
     // `String`s hold text.
     let heap = unsafe { Heap::new(config) }?;

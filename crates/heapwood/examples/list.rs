@@ -1,5 +1,5 @@
-//! A linked list that is built, reversed in place and walked: `Gc`, `GcCell`, and what a collection leaves.
-//! `cargo run -p heapwood --example list`
+//! A linked list that is built, reversed in place and walked: `Gc`, `GcCell`, and a collection. `cargo run -p heapwood
+//! --example list`
 
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Trace};
 
@@ -15,7 +15,7 @@ fn numbers(m: &Mutator, n: u64) -> Option<Gc<Node>> {
     (0..n).rev().fold(None, |next, value| Some(m.alloc(Node { value, next: GcCell::new(next) })))
 }
 
-/// Turns the list around, and returns what was its last node.
+/// Reverses the list, and returns its former last node.
 fn reverse(m: &Mutator, list: Option<Gc<Node>>) -> Option<Gc<Node>> {
     let (mut done, mut rest) = (None, list);
     while let Some(node) = rest {
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let list = reverse(&m, numbers(&m, 1_000_000));
     println!("first {:?}, sum {}", values(list).next(), values(list).sum::<u64>());
 
-    // A million lists that nobody keeps: the heap stays small.
+    // A million dead lists: the heap stays small.
     for _ in 0..1_000_000 {
         numbers(&m, 10);
     }

@@ -1,6 +1,6 @@
-//! Threads that share a structure: a dictionary is built by one thread, read by all, and each publishes what it found in a
-//! place of its own. `Root` carries objects from thread to thread, `blocking` lets a thread wait without keeping a
-//! collection waiting. `cargo run -p heapwood --example threads`
+//! Threads that share a structure: one thread builds a dictionary, all read it, and each publishes its findings in its
+//! own cell. `Root` carries objects between threads, and `blocking` lets a thread wait without delaying collections.
+//! `cargo run -p heapwood --example threads`
 
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Root, Shared, Slice, Trace};
 
@@ -12,14 +12,14 @@ struct Word {
     more: Option<Gc<Word>>,
 }
 
-/// What the threads share: the tree, and a cell for the findings of each.
+/// The shared data: the tree, and a cell for the findings of each thread.
 #[derive(Trace, Shared)]
 struct Job {
     words: Option<Gc<Word>>,
     found: Gc<Slice<GcCell<Option<Gc<Found>>>>>,
 }
 
-/// A list of keys that were found.
+/// A list of found keys.
 #[derive(Trace, Shared)]
 struct Found {
     key: u64,
@@ -47,7 +47,7 @@ fn contains(mut words: Option<Gc<Word>>, key: u64) -> bool {
     false
 }
 
-/// One thread's share: every key of its residue that the tree contains.
+/// One thread's part: every key of its residue in the tree.
 fn search(heap: &Heap, job: &Root<Job>, number: u64) -> Result<(), heapwood::HeapError> {
     let m = heap.attach()?;
     let job = job.get(&m);
@@ -63,7 +63,7 @@ fn search(heap: &Heap, job: &Root<Job>, number: u64) -> Result<(), heapwood::Hea
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let config = Config::default().min_heap(1 << 20); // So small a program would not collect otherwise.
+    let config = Config::default().min_heap(1 << 20); // Otherwise a program this small would not collect.
     // SAFETY: this program keeps `Gc`s on the stacks of attached threads, in objects and in roots only.
     let heap = unsafe { Heap::new(config) }?;
     let m = heap.attach()?;

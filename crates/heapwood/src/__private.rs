@@ -1,11 +1,11 @@
-//! What the derive macros' output refers to. No part of the interface.
+//! Items that the output of the derive macros refers to. They are not part of the interface.
 
 pub use crate::shared::Shared;
 pub use crate::trace::{NoPointers, Trace, TypeMap, enum_map};
 use heapwood_layout::WORD;
 
-/// The derive implements this for its type, which conflicts with the blanket implementation, and so does not
-/// compile, if the type implements `Drop`. The name is what the compiler's message shows.
+/// The derive implements this for its type. If the type implements `Drop`, that conflicts with the blanket
+/// implementation and does not compile. The compiler's message shows the trait's name.
 pub trait TracedTypesMustNotImplementDrop {}
 
 #[allow(drop_bounds, reason = "types that implement Drop are what this is about")]
@@ -13,7 +13,7 @@ impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
 
 /// The map of the struct `T`, whose fields' maps make `fields`.
 ///
-/// A pointer that is not at a word is refused, be it by `TypeMap::with_field` or here:
+/// `TypeMap::with_field` or this function refuses a pointer that is not aligned to a word:
 ///
 /// ```compile_fail,E0080
 /// #[derive(heapwood::Trace)]
@@ -27,7 +27,7 @@ impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
 /// struct Unaligned(heapwood::Gc<u64>, u32);
 /// ```
 ///
-/// What is next to those compiles, and so do large types:
+/// The nearest types that are valid compile, and so do large types:
 ///
 /// ```
 /// #[derive(heapwood::Trace)]

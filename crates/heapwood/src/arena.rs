@@ -1,6 +1,7 @@
-//! Arenas: memory for what dies together. A unit of work opens one, puts what it makes into it, and all of that goes at once when the
-//! arena is dropped: nothing is traced, swept or freed one by one. Lifetimes keep references inside the arena's life.
-//! Invariant: an [`ArenaRef`] leads to a value of an arena that is open, and was not emptied since, as long as its lifetime lasts.
+//! Arenas: memory for values that die together. A unit of work opens an arena and allocates in it. Dropping the arena
+//! frees all its values at once: none is traced, swept or freed by itself. Lifetimes keep references from outliving the
+//! arena. Invariant: for the length of its lifetime an [`ArenaRef`] refers to a value of an arena that is open and was
+//! not reset.
 
 use crate::gc::Gc;
 use crate::mutator::Mutator;
@@ -53,23 +54,23 @@ use heapwood_layout::Layout;
 /// println!("{value}");
 /// ```
 ///
-/// [`alloc_gc`](Arena::alloc_gc) gives a [`Gc`] instead, which may go anywhere; an arena that has given one is left to the
-/// collector when it is dropped, and lives as long as something points into it. Values that are longer than 512 KiB, or whose
-/// pointers no mask tells (an enum with a `Gc` in it), live in the heap; the arena keeps them, and frees them with the others.
+/// [`alloc_gc`](Arena::alloc_gc) returns a [`Gc`] instead, which may be stored anywhere. The collector frees an arena
+/// that has returned one: when nothing points into it any more. Values longer than 512 KiB, and values whose type has
+/// no precise mask (an enum with a `Gc`), live in the heap. The arena keeps them alive and frees them with the others.
 ///
-/// An arena costs no memory before its first value, and then 8 KiB; one that exceeds a MiB gets huge pages.
-/// A value is never dropped, so what owns memory of its own (`String`, `Vec`) is refused, as in the heap.
+/// An arena takes no memory before its first value, then 8 KiB. One larger than 1 MiB uses huge pages. Values are never
+/// dropped, so types that own memory (`String`, `Vec`) are refused, as in the heap.
 pub struct Arena<'m> {
     header: NonNull<ArenaHeader>,
     mutator: &'m Mutator,
 }
 
-/// A reference to a value in an [`Arena`]: one word, and `Copy`. Unlike a reference it may lie in values of arenas and of the heap;
-/// the collector need not see it, since its arena is open as long as it lives.
+/// A reference to a value in an [`Arena`]: one word, and `Copy`. Unlike a `&T` it may be stored in values of arenas and
+/// of the heap. The collector need not see it: its arena is open as long as it lives.
 #[repr(transparent)]
 pub struct ArenaRef<'a, T: ?Sized> {
     value: &'a T,
-    /// Others may write to it through a cell; not [`Send`], like a [`Gc`].
+    /// Others may write to the value through a cell. Like a [`Gc`], it is not [`Send`].
     _marker: PhantomData<*const ()>,
 }
 
@@ -78,20 +79,20 @@ const NO_LAYOUT: ArenaLayout = match ArenaLayout::new(size_of::<usize>(), [0; 4]
     None => unreachable!(),
 };
 
-/// How values of a type lie in an arena.
+/// How an arena stores the values of a type.
 enum Storage {
     /// Without pointers.
     Data,
-    /// With pointers that a mask tells.
+    /// With pointers, by a mask.
     Masked,
-    /// In the heap, named by a cell of the arena.
+    /// In the heap; a cell of the arena refers to the value.
     External,
 }
 
 struct Kind<T>(PhantomData<T>);
 
 impl<T: Trace> Kind<T> {
-    /// Of a type without a mask it stands for nothing.
+    /// Unused for a type without a mask.
     const LAYOUT: ArenaLayout = match Self::MASKED {
         Some(layout) => layout,
         None => NO_LAYOUT,
@@ -119,7 +120,8 @@ impl<'m> Arena<'m> {
     /// An arena without a value.
     ///
     /// # Panics
-    /// If no memory can be had for its header, after calling what [`Heap::on_alloc_error`](crate::Heap::on_alloc_error) was given.
+    /// If there is no memory for its header, after calling the hook of
+    /// [`Heap::on_alloc_error`](crate::Heap::on_alloc_error).
     pub fn new(mutator: &'m Mutator) -> Self {
         match Self::try_new(mutator) {
             Ok(arena) => arena,
@@ -141,10 +143,10 @@ impl<'m> Arena<'m> {
         unsafe { self.header.as_ref() }
     }
 
-    /// Puts a value into the arena. May collect.
+    /// Allocates a value in the arena. May collect.
     ///
     /// # Panics
-    /// If no memory can be had, after calling what [`Heap::on_alloc_error`](crate::Heap::on_alloc_error) was given.
+    /// If there is no memory, after calling the hook of [`Heap::on_alloc_error`](crate::Heap::on_alloc_error).
     #[inline(always)]
     pub fn alloc<T: Trace>(&self, value: T) -> ArenaRef<'_, T> {
         match const { Kind::<T>::STORAGE } {
@@ -161,7 +163,7 @@ impl<'m> Arena<'m> {
         }
     }
 
-    /// Puts a value without pointers into the arena, and lends it to be changed. May collect.
+    /// Allocates a value without pointers in the arena, and lends it mutably. May collect.
     ///
     /// # Panics
     /// As [`Arena::alloc`].
@@ -181,19 +183,19 @@ impl<'m> Arena<'m> {
         unsafe { &mut *place.as_ptr() }
     }
 
-    /// Puts a value into the arena, and gives a [`Gc`] to it, which keeps the whole arena alive. May collect.
+    /// Allocates a value in the arena and returns a [`Gc`] to it, which keeps the whole arena alive. May collect.
     ///
     /// # Panics
     /// As [`Arena::alloc`].
     pub fn alloc_gc<T: Trace>(&self, value: T) -> Gc<T> {
         self.header().let_escape();
         let value = NonNull::from(self.alloc(value).get());
-        // SAFETY: a value of this type, at its first byte, which the arena keeps alive; and the `Gc` does after that. Nobody borrows it
-        // mutably.
+        // SAFETY: the address of a value of this type. The arena keeps it alive, and later the `Gc` does. Nobody
+        // borrows it mutably.
         unsafe { Gc::from_raw(value) }
     }
 
-    /// Puts `len` values into the arena, the one at `i` being `element(i)`. May collect.
+    /// Allocates `len` values in the arena; the one at `i` is `element(i)`. May collect.
     ///
     /// # Panics
     /// As [`Arena::alloc`].
@@ -203,7 +205,7 @@ impl<'m> Arena<'m> {
         ArenaRef::new(unsafe { core::slice::from_raw_parts(items.as_ptr(), len) })
     }
 
-    /// Copies values without pointers into the arena, and lends them to be changed. May collect.
+    /// Copies values without pointers into the arena, and lends them mutably. May collect.
     ///
     /// # Panics
     /// As [`Arena::alloc`].
@@ -229,15 +231,15 @@ impl<'m> Arena<'m> {
         ArenaVec { arena: self, items: NonNull::dangling(), len: 0, capacity: 0 }
     }
 
-    /// How many bytes of pages the arena has.
+    /// The bytes of the arena's pages.
     pub fn bytes(&self) -> usize {
         self.header().bytes()
     }
 
-    /// Takes all values away, for others: the memory stays at hand.
+    /// Frees all values. The arena keeps its memory for new ones.
     pub fn reset(&mut self) {
-        // SAFETY: it is this thread's and open. Nothing borrows its values any more; and if a `Gc` of one may be left its addresses are
-        // not used again.
+        // SAFETY: the arena is open and belongs to this thread. Nothing borrows its values any more. If a `Gc` of one
+        // may be left, its addresses are not used again.
         let done = unsafe {
             match self.header().kind() {
                 ArenaKind::Borrowed => self.mutator.raw().arenas().empty(self.header()),
@@ -253,8 +255,8 @@ impl<'m> Arena<'m> {
         }
     }
 
-    /// Frees the arena now, though [`Gc`]s of its values may be left. Its memory goes back, and its addresses are nobody's before
-    /// a collection has seen no pointer into it.
+    /// Frees the arena now, even if [`Gc`]s of its values are left. Its memory is returned at once. Its addresses are
+    /// reused only after a collection has met no pointer to them.
     ///
     /// # Safety
     /// 1. No `Gc` that leads to one of its values is used afterwards.
@@ -266,12 +268,12 @@ impl<'m> Arena<'m> {
         }
     }
 
-    /// Where the next value of a type goes.
+    /// The address of the next value of a type.
     #[inline(always)]
     fn place<T: Trace>(&self) -> NonNull<T> {
         let (header, bytes) = (self.header(), size_of::<T>());
         if const { size_of::<T>() == 0 } {
-            // An arena without a piece has no address for it.
+            // An arena without a chunk has no address for it.
             return NonNull::dangling();
         }
         let found = match const { Kind::<T>::STORAGE } {
@@ -286,7 +288,7 @@ impl<'m> Arena<'m> {
         unsafe { NonNull::new_unchecked(at as *mut T) }
     }
 
-    /// Values from `place` on are whole, so many.
+    /// The `count` values from `place` on are initialised.
     #[inline(always)]
     fn commit<T: Trace>(&self, place: NonNull<T>, count: usize) {
         if const { matches!(Kind::<T>::STORAGE, Storage::Masked) } {
@@ -303,7 +305,7 @@ impl<'m> Arena<'m> {
     #[inline(never)]
     fn more<T: Trace>(&self, count: usize) -> usize {
         let raw = self.mutator.raw();
-        // SAFETY: the header is one of this heap, which the mutator's borrow keeps.
+        // SAFETY: the header belongs to this heap, which the mutator's borrow keeps alive.
         let found = unsafe {
             match const { Kind::<T>::STORAGE } {
                 Storage::Masked => {
@@ -341,7 +343,7 @@ impl<'m> Arena<'m> {
         items
     }
 
-    /// Writes the value at an index, which held zeros or is without pointers.
+    /// Writes the value at an index. The cell holds zeros, or the type has no pointers.
     ///
     /// # Safety
     /// 1. The items have room for it.
@@ -359,7 +361,7 @@ impl<'m> Arena<'m> {
         }
     }
 
-    /// Room for `len` values, which may hold pointers only where zeros are.
+    /// Room for `len` values. Words that may hold pointers are zero.
     fn room_for<T: Trace>(&self, len: usize) -> NonNull<T> {
         let bytes = size_of::<T>().checked_mul(len);
         if bytes == Some(0) {
@@ -418,8 +420,9 @@ impl<'m> Arena<'m> {
 impl Drop for Arena<'_> {
     fn drop(&mut self) {
         let raw = self.mutator.raw();
-        // SAFETY: it is this thread's and open; nothing borrows its values, and if a `Gc` of one may be left the collector has the
-        // arena. In a blocking region it stays open until the thread leaves the heap.
+        // SAFETY: the arena is open and belongs to this thread, and nothing borrows its values. If a `Gc` of one may be
+        // left, the collector takes the arena over. In a blocking region it stays open until the thread leaves the
+        // heap.
         let _ = unsafe {
             match self.header().kind() {
                 ArenaKind::Borrowed => raw.arenas().close(self.header()),
@@ -454,8 +457,8 @@ impl<'a, T: ?Sized> ArenaRef<'a, T> {
     }
 }
 
-// SAFETY: a reference into an arena that is open as long as this lives, and then keeps all that its values hold alive: there is no `Gc`
-// in it, and what lies behind it is seen.
+// SAFETY: the arena is open as long as the reference lives, and keeps everything alive that its values refer to. The
+// reference holds no `Gc`, and the collector sees the value behind it.
 unsafe impl<T: ?Sized> Trace for ArenaRef<'_, T> {
     const MAP: TypeMap = TypeMap::NO_POINTERS;
 }
@@ -490,7 +493,7 @@ impl<T: ?Sized + fmt::Display> fmt::Display for ArenaRef<'_, T> {
     }
 }
 
-/// A list that grows in an [`Arena`]. What it outgrows stays there until the arena goes.
+/// A list that grows in an [`Arena`]. Memory that it outgrows is freed with the arena.
 ///
 /// ```
 /// # use heapwood::{Arena, Config, Heap};
@@ -513,7 +516,7 @@ pub struct ArenaVec<'a, 'm, T: Trace> {
 }
 
 impl<'a, T: Trace> ArenaVec<'a, '_, T> {
-    /// Puts a value behind the last. May collect.
+    /// Appends a value. May collect.
     ///
     /// # Panics
     /// As [`Arena::alloc`].
@@ -531,7 +534,8 @@ impl<'a, T: Trace> ArenaVec<'a, '_, T> {
         let capacity = if size_of::<T>() == 0 { usize::MAX } else { (self.capacity * 2).max(4) };
         let items = self.arena.room_for::<T>(if size_of::<T>() == 0 { 0 } else { capacity });
         for i in 0..self.len {
-            // SAFETY: the values are whole, and the room is larger; a value that is never dropped may be copied.
+            // SAFETY: the values are initialised, and the new room is larger. A value that is never dropped may be
+            // copied.
             unsafe { self.arena.put(items, i, self.items.add(i).read()) };
         }
         (self.items, self.capacity) = (items, capacity);
@@ -539,7 +543,7 @@ impl<'a, T: Trace> ArenaVec<'a, '_, T> {
 
     /// The values, for as long as the arena is borrowed.
     pub fn finish(self) -> ArenaRef<'a, [T]> {
-        // SAFETY: so many are whole, and nobody changes them any more.
+        // SAFETY: the first `len` values are initialised, and nobody changes them any more.
         ArenaRef::new(unsafe { core::slice::from_raw_parts(self.items.as_ptr(), self.len) })
     }
 }
@@ -548,7 +552,7 @@ impl<T: Trace> Deref for ArenaVec<'_, '_, T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        // SAFETY: so many are whole.
+        // SAFETY: the first `len` values are initialised.
         unsafe { core::slice::from_raw_parts(self.items.as_ptr(), self.len) }
     }
 }

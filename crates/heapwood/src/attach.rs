@@ -1,5 +1,6 @@
-//! Attaching: a thread becomes a mutator of a heap, until what it was given is dropped, or for one call. Invariant: a thread is
-//! attached to a heap at most once, the heap lives as long as it is, and it is as long as anybody has its mutator.
+//! Attaching: a thread becomes a mutator of a heap, until its [`Attached`] is dropped, or for one call. Invariant: a
+//! thread is attached to a heap at most once. It stays attached as long as anyone uses its mutator, and the heap lives
+//! as long as a thread is attached.
 
 use crate::heap::{Heap, Inner};
 use crate::mutator::Mutator;
@@ -12,11 +13,11 @@ use heapwood_gc::HeapError;
 use std::sync::Arc;
 
 impl Heap {
-    /// Attaches the calling thread, until what is returned is dropped.
+    /// Attaches the calling thread until the returned value is dropped.
     ///
-    /// A thread may be attached to several heaps: while it waits in one, to collect or to be stopped, it counts as stopped in
-    /// all that it was attached to on this stack; inside [`Mutator::blocking`] it uses none of them. Where it allocates in one it
-    /// answers the collections of all; using one for long without allocating, it polls the others.
+    /// A thread may be attached to several heaps. While it waits in one of them, to collect or to be stopped, it counts
+    /// as stopped in all of them. Inside [`Mutator::blocking`] it uses none of them. An allocation in one heap answers
+    /// the collections of all. A thread that uses one heap for long without allocating polls the others.
     ///
     /// # Errors
     /// No memory for the mutator, or the system does not say where the thread's stack ends.
@@ -27,9 +28,9 @@ impl Heap {
         Attached::new(self.inner.clone())
     }
 
-    /// Calls `f` with the calling thread's mutator; a thread that is not attached is for the call. For callbacks on threads that
-    /// the program did not start, and for code that is not handed a mutator. (One that calls back often is attached faster if it
-    /// keeps an [`Attached`] itself.)
+    /// Calls `f` with the calling thread's mutator. A thread that is not attached is attached for the call. For
+    /// callbacks on threads that the program did not start, and for code without access to a mutator. A thread that
+    /// calls often is faster if it keeps an [`Attached`].
     ///
     /// ```
     /// # use heapwood::{Config, Heap};
@@ -46,13 +47,13 @@ impl Heap {
         let Some(raw) = heapwood_gc::Mutator::here(&self.inner.heap) else {
             return Ok(f(&*self.attach()?));
         };
-        // SAFETY: `here` says so.
+        // SAFETY: `here` found the thread attached.
         let user = unsafe { User::new(raw, self) };
         Ok(f(user.mutator()))
     }
 }
 
-/// A call that uses a mutator, whose [`Attached`] may be dropped meanwhile.
+/// A call that uses a mutator. The [`Attached`] may be dropped during the call.
 struct User<'h> {
     raw: NonNull<heapwood_gc::Mutator>,
     /// The heap is borrowed until the thread has left it.
@@ -70,14 +71,14 @@ impl<'h> User<'h> {
     }
 
     fn mutator(&self) -> &Mutator {
-        // SAFETY: a Mutator is a gc::Mutator in all but name; the thread stays attached as long as there are users.
+        // SAFETY: a Mutator is a transparent gc::Mutator. The thread stays attached as long as there are users.
         unsafe { self.raw.cast::<Mutator>().as_ref() }
     }
 }
 
-/// What a user more adds to a mutator's number.
+/// One user, in a mutator's count of users.
 const ONE_USER: usize = 2;
-/// In that number: who had attached the thread has dropped that, and its last user detaches it.
+/// Flag in that count: the [`Attached`] was dropped, so the last user detaches the thread.
 const LEFT: usize = 1;
 
 impl Drop for User<'_> {
@@ -85,7 +86,7 @@ impl Drop for User<'_> {
         let users = self.mutator().users();
         users.set(users.get() - ONE_USER);
         if users.get() == LEFT {
-            // SAFETY: it was given to this thread, and nobody has it any more; the heap is alive.
+            // SAFETY: the mutator belongs to this thread, and has no user left. The heap is alive.
             drop(unsafe { heapwood_gc::Attached::from_raw(self.raw) });
         }
     }
@@ -105,7 +106,7 @@ impl Attached {
             Err(error @ HeapError::AttachedAlready) => panic!("{error}"),
             attached => attached?,
         };
-        // SAFETY: given just now, to this thread; `inner` keeps the heap longer.
+        // SAFETY: `attach` returned it to this thread just now, and `inner` keeps the heap alive for longer.
         let raw = unsafe { heapwood_gc::Attached::from_raw(raw.into_raw()) };
         // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object
         // of a mask's shape, or of a program's without a header.
@@ -120,14 +121,14 @@ impl Deref for Attached {
     #[inline(always)]
     fn deref(&self) -> &Mutator {
         let raw: *const heapwood_gc::Mutator = &raw const **self.raw;
-        // SAFETY: a Mutator is a gc::Mutator in all but name.
+        // SAFETY: a Mutator is a transparent gc::Mutator.
         unsafe { &*raw.cast::<Mutator>() }
     }
 }
 
 impl Drop for Attached {
     fn drop(&mut self) {
-        // One that is kept in a thread-local value may be dropped after its thread was detached: then the mutator is gone.
+        // A thread-local `Attached` may be dropped after its thread was detached. Then the mutator is gone.
         let here = heapwood_gc::Mutator::here(&self.inner.heap);
         if here.is_some_and(|here| core::ptr::eq(here.as_ptr(), &raw const **self.raw)) {
             let users = self.users();

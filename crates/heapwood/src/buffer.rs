@@ -1,6 +1,6 @@
-//! Memory without pointers that nobody has written yet. Invariant: allocating one writes nothing into it, so that a large one
-//! takes no memory of the system until it is used. It has no header, and so does not know its length: who needs that
-//! takes a [`Slice`](crate::Slice).
+//! Uninitialised memory without pointers. Invariant: allocating a buffer writes nothing into it, so a large one takes
+//! no memory of the system until it is used. A buffer has no header and does not store its length;
+//! [`Slice`](crate::Slice) does.
 
 use crate::gc::Gc;
 use crate::mutator::Mutator;
@@ -8,9 +8,9 @@ use core::ptr::NonNull;
 use heapwood_gc::AllocError;
 use heapwood_heap::{MAX_TABLED, ShapeId, SizeClass};
 
-/// Memory without pointers; made by [`Mutator::alloc_buffer`]. [`Gc::as_ptr`] is where it begins, which is a multiple of 16.
+/// Memory without pointers, made by [`Mutator::alloc_buffer`]. [`Gc::as_ptr`] is its address, a multiple of 16.
 ///
-/// What is in it is nobody's value until something is written there, by way of that address.
+/// Its contents are uninitialised until they are written through that address.
 pub struct Buffer {
     _bytes: [u8; 0],
 }
@@ -57,7 +57,7 @@ impl Mutator {
     fn small_buffer(&self, class: SizeClass) -> Result<NonNull<u8>, AllocError> {
         let (shape, cell) = (ShapeId::no_pointers(Some(class)), class.cell_size());
         let object = self.raw().reserve(shape, cell)?;
-        // SAFETY: it was reserved just now, and whatever it holds is right.
+        // SAFETY: the object was reserved just now, and any contents are valid.
         unsafe { self.raw().buffer(shape).commit(object, cell) };
         Ok(object)
     }

@@ -12,9 +12,9 @@ use core::ptr::NonNull;
 
 /// A pointer to a `T` in a heap, which keeps it alive.
 ///
-/// It is seen by the collector on the stack of a thread that has joined the heap, in an object of the heap, and in
-/// a root. It is **not** seen in memory of the ordinary allocator (`Box`, `Vec`, `thread_local!`): that is what
-/// the safety contract of the heap's constructor is about.
+/// It is seen by the collector on the stack of a thread that is attached to the heap, in an object of the heap, and in
+/// a root. It is **not** seen in memory of the ordinary allocator (`Box`, `Vec`, `thread_local!`). The safety contract
+/// of [`Heap::new`](crate::Heap::new) forbids that.
 ///
 /// Two of them are equal if they point to the same object; compare `*a == *b` for the contents.
 ///
@@ -50,14 +50,14 @@ impl<T> Gc<T> {
     /// 1. `ptr` is the address of an object of a heap, of its start and not of its inside.
     /// 2. The object holds an initialised `T`, and was allocated with a descriptor that fits `T`.
     /// 3. It is live now: something that the collector sees has referred to it ever since it was allocated.
-    /// 4. The calling thread has joined that heap.
+    /// 4. The calling thread is attached to that heap.
     /// 5. Nobody holds a `&mut` to the object, now or later.
     #[inline]
     pub const unsafe fn from_raw(ptr: NonNull<T>) -> Self {
         Gc { ptr, _marker: PhantomData }
     }
 
-    /// The address of the object. It keeps the object alive as long as it is on the stack, but not elsewhere.
+    /// The address of the object. It keeps the object alive only while it is on the stack.
     #[inline]
     pub const fn as_ptr(self) -> *mut T {
         self.ptr.as_ptr()
@@ -113,7 +113,7 @@ impl<T> Hash for Gc<T> {
     }
 }
 
-/// Shows the object. In a cyclic structure this does not end; implement it by hand there.
+/// Shows the object. This does not end in a cyclic structure: implement `Debug` yourself there.
 impl<T: fmt::Debug> fmt::Debug for Gc<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         (**self).fmt(f)

@@ -1,6 +1,6 @@
-//! A pointer in an object that may change. Every change goes through the write barrier, and is one store, so that a
-//! collector running at the same time sees the old pointer or the new one. Stores release and loads acquire: who
-//! reads a pointer sees the object it points to as it was when the pointer was stored.
+//! A pointer in an object that may change. Every change goes through the write barrier and is one store, so a
+//! concurrent collector sees the old pointer or the new one. Stores release and loads acquire: a thread that reads a
+//! pointer sees the object as it was when the pointer was stored.
 
 use crate::gc::Gc;
 use crate::mutator::Mutator;
@@ -18,7 +18,7 @@ mod sealed {
     impl<T> Sealed for Option<super::Gc<T>> {}
 }
 
-/// What a [`GcCell`] holds: a [`Gc`], or an `Option` of one.
+/// The content of a [`GcCell`]: a [`Gc`], or an `Option` of one.
 pub trait Pointer: sealed::Sealed + Trace + Copy {
     #[doc(hidden)]
     fn into_word(self) -> usize;
@@ -69,7 +69,7 @@ impl<T> Pointer for Option<Gc<T>> {
 #[repr(transparent)]
 pub struct GcCell<P: Pointer> {
     word: AtomicUsize,
-    /// Like a `Cell`: invariant, and not `Sync` of itself.
+    /// Like a `Cell`: invariant, and not `Sync`.
     _marker: PhantomData<Cell<P>>,
 }
 
@@ -85,7 +85,7 @@ impl<P: Pointer> GcCell<P> {
         GcCell { word: AtomicUsize::new(value.into_word()), _marker: PhantomData }
     }
 
-    /// What it holds.
+    /// The pointer.
     #[inline]
     pub fn get(&self) -> P {
         // SAFETY: only words of this type's pointers are ever stored.
@@ -100,7 +100,7 @@ impl<P: Pointer> GcCell<P> {
         unsafe { m.raw().barrier().write_inside(self.word.as_ptr(), Address::new(value.into_word())) };
     }
 
-    /// Stores `value` and returns what was there.
+    /// Stores `value` and returns the old pointer.
     #[inline]
     pub fn replace(&self, m: &Mutator, value: P) -> P {
         let old = self.get();

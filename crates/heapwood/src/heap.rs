@@ -23,8 +23,7 @@ pub struct Heap {
 impl Heap {
     /// Makes a heap.
     ///
-    /// This is the one place where the library asks for `unsafe`: what it cannot check is where a program keeps its
-    /// [`Gc`](crate::Gc)s.
+    /// This is unsafe because the library cannot check where a program keeps its [`Gc`](crate::Gc)s.
     ///
     /// # Errors
     /// A setting that is out of range, or no memory for the heap's tables.
@@ -34,36 +33,36 @@ impl Heap {
     /// As long as any [`Gc`](crate::Gc) of this heap is used:
     ///
     /// 1. Each is kept where the collector looks: in a local variable or argument on the stack of a thread that is
-    ///    attached to the heap, in an object of the heap, or as a [`Root`](crate::Root). In particular not in a
-    ///    `Box`, `Vec` or other memory of the ordinary allocator or of C, not in a `static` or a thread-local (that of some
-    ///    threads may happen to lie next to their stack, and be seen there), not
-    ///    on the stack of a thread that is not attached, and not disguised (compressed, tagged, xored, written out).
-    ///    (A `Gc` there may exist while the object is kept alive by other means.)
+    ///    attached to the heap, in an object of the heap, or as a [`Root`](crate::Root). In particular not in a `Box`,
+    ///    `Vec` or other memory of the ordinary allocator or of C, not in a `static` or a thread-local, not on the
+    ///    stack of a thread that is not attached, and not disguised (compressed, tagged, xored, written out). (A `Gc`
+    ///    there may exist while the object is kept alive by other means.)
     ///
-    ///    **A reference into an object counts as a `Gc`**: `&*object`, a `&[T]` of a slice, an iterator over it, whatever
-    ///    borrows from them. The variable it was borrowed from does not help: the compiler forgets a variable after its
-    ///    last use, however long the borrow is. So this is wrong, where `script` allocates:
+    ///    **A reference into an object counts as a `Gc`**: `&*object`, a `&[T]` of a slice, an iterator over it, and
+    ///    every borrow from these. The variable it was borrowed from does not keep the object alive: the compiler drops
+    ///    a variable from the stack after its last use, even if the borrow lasts longer. This is wrong if `script`
+    ///    allocates:
     ///
     ///    ```text
     ///    let mut sorted: Vec<&Name> = names.iter().map(|name| &**name).collect();
     ///    sorted.sort();
-    ///    for name in sorted { script(m, name) }     // names itself is needed no more
+    ///    for name in sorted { script(m, name) }     // the last use of `names` was above
     ///    ```
     ///
-    ///    With `let names = m.keep(names);` before it, it is right: see [`Mutator::keep`].
+    ///    With `let names = m.keep(names);` before it, it is correct: see [`Mutator::keep`].
     ///
-    ///    What the standard library does with values counts, too: `[Gc<T>]::sort_by` moves elements through a buffer of the
-    ///    ordinary allocator while it calls the comparison, and collections of `Gc`s are such buffers. A closure that
-    ///    allocates or polls is passed to them only while the objects are kept alive otherwise: sort a copy, and
-    ///    [keep](Mutator::keep) the slice it was copied from.
+    ///    The standard library must follow this, too. `[Gc<T>]::sort_by` moves elements through a buffer of the
+    ///    ordinary allocator while it calls the comparison, and a `Vec<Gc<T>>` is such a buffer. Pass a closure that
+    ///    allocates or polls only while something else keeps the objects alive: sort a copy, and [keep](Mutator::keep)
+    ///    the original slice.
     /// 2. None is used after its thread has dropped its [`Attached`], nor inside [`Mutator::blocking`] of any heap that the
     ///    thread was attached to when that began.
     /// 3. A `Gc` is stored only into objects of its own heap, and passed only to that heap's mutators.
-    /// 4. Stacks that are switched by hand (fibers, coroutines with stacks of their own) are not used for code that
+    /// 4. Stacks that the program switches (fibers, coroutines with their own stacks) are not used for code that
     ///    holds a `Gc`, unless they are [registered](Heap::add_stack) and each switch is
     ///    [announced](Mutator::switch_stack).
-    /// 5. With stops by signals ([`Config::stop`]) all this holds between any two instructions, not only where a thread allocates or
-    ///    polls.
+    /// 5. With stops by signals ([`Config::stop`]) these rules hold between any two instructions, not only where a
+    ///    thread allocates or polls.
     ///
     /// The stacks are always scanned: [`Config::conservative_stacks`] has no effect here.
     pub unsafe fn new(config: Config) -> Result<Heap, HeapError> {
@@ -72,8 +71,8 @@ impl Heap {
         Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new() }) })
     }
 
-    /// What [`Mutator::alloc`] calls before it panics because no memory could be had: a program that would rather
-    /// end in its own way ends there. Can be set once; later calls have no effect.
+    /// Sets a hook that [`Mutator::alloc`] calls before it panics because there is no memory. The hook may end the
+    /// program in its own way. It can be set once; later calls have no effect.
     pub fn on_alloc_error(&self, hook: AllocErrorHook) {
         let _ = self.inner.hook.set(hook);
     }
@@ -81,27 +80,26 @@ impl Heap {
     /// Changes the growth percentage, from the next collection on.
     ///
     /// # Errors
-    /// A percentage that is 0 or absurdly large.
+    /// The percentage is not 1 to [`Config::MAX_PERCENT`].
     pub fn set_percent(&self, percent: u32) -> Result<(), HeapError> {
         self.inner.heap.set_percent(percent)
     }
 
-    /// Gives the memory of all free pages back to the system now, and returns how many bytes that may have been. Only
-    /// what a collection has found dead is free, so [`Mutator::collect`] comes first. Other threads go on meanwhile.
+    /// Returns the memory of all free pages to the system now. The result is an upper bound of the bytes returned. Only
+    /// a collection makes pages free, so call [`Mutator::collect`] first. Other threads keep running.
     pub fn release_free_memory(&self) -> usize {
         self.inner.heap.memory().release_free()
     }
 
-    /// The figures at this moment.
+    /// The statistics now.
     pub fn stats(&self) -> Stats {
         self.inner.heap.inspect().stats()
     }
 }
 
-/// For those who study heaps.
+/// Page snapshots, for experiments.
 impl Heap {
-    /// The pages as they are now: which exist, which are in use, which have no memory behind them. Those that threads
-    /// have cached count as in use.
+    /// The pages now: which exist, which are in use, which have no memory. Pages in threads' caches count as in use.
     pub fn page_snapshot(&self) -> crate::PageSnapshot {
         self.inner.heap.inspect().page_snapshot()
     }
@@ -111,14 +109,14 @@ impl Heap {
         self.inner.heap.inspect().keep_page_snapshots();
     }
 
-    /// The pages when most were in use, of the moments when collections began and this one; `None` if none
-    /// [are kept](Self::keep_page_snapshots).
+    /// The pages at the moment of highest use, among the starts of all collections and now. `None` if snapshots [are
+    /// not kept](Self::keep_page_snapshots).
     pub fn peak_page_snapshot(&self) -> Option<crate::PageSnapshot> {
         self.inner.heap.inspect().peak_page_snapshot()
     }
 
-    /// The pages that the collection left that freed most, as if all that it found dead had been swept at once; `None`
-    /// if none [are kept](Self::keep_page_snapshots) or there was no collection.
+    /// The pages after the collection that freed most, as if all its garbage had been swept at once. `None` if
+    /// snapshots [are not kept](Self::keep_page_snapshots) or no collection ran.
     pub fn collected_page_snapshot(&self) -> Option<crate::PageSnapshot> {
         self.inner.heap.inspect().collected_page_snapshot()
     }

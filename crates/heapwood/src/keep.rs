@@ -1,7 +1,7 @@
 //! Guards that keep a local `Gc` where the collector sees it. A variable is on the stack until its last use, not until
-//! its scope ends: references that were borrowed from it and put into a `Vec` or a `Box` outlive what keeps their object
-//! alive. Invariant: the word of a [`Kept`] is in the thread's registers or stack until the guard is dropped. The idea,
-//! and the name of the function below, are Go's `runtime.KeepAlive`.
+//! its scope ends. References that were borrowed from it and stored in a `Vec` or a `Box` may be used after that.
+//! Invariant: the word of a [`Kept`] is in the thread's registers or stack until the guard is dropped. The idea and the
+//! name are those of Go's `runtime.KeepAlive`.
 
 use crate::gc::Gc;
 use crate::mutator::Mutator;
@@ -10,27 +10,27 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
 
-/// A use of `object` that the compiler can neither remove nor move: up to here the object is alive, although the rest of
-/// the program may not need the `Gc` any more.
+/// A use of `object` that the compiler neither removes nor moves. The object is alive up to this call, even if the
+/// program does not use the `Gc` any more.
 ///
-/// It costs nothing but the register or the word of the stack that holds the `Gc` until then.
+/// Its only cost is the register or stack word that holds the `Gc` until then.
 #[inline(always)]
 pub fn keep_alive<T>(object: Gc<T>) {
-    // SAFETY: no instruction is executed. That it may read all memory and has an effect is what asm without options says.
+    // SAFETY: no instruction is executed. For the compiler, asm without options may read all memory and has an effect.
     unsafe { asm!("/* {0} is alive */", in(reg) object.as_ptr(), options(nostack, preserves_flags)) };
 }
 
-/// Keeps an object alive until it is dropped; made by [`Mutator::keep`].
+/// Keeps an object alive until the guard is dropped. Made by [`Mutator::keep`].
 ///
-/// References that are borrowed from it may be collected, boxed and sorted: as long as they are used, the guard exists. The
-/// guard itself belongs on the stack, as the `Gc` in it.
+/// References that are borrowed from the guard may be put into collections, boxed and sorted: the guard exists as long
+/// as they are used. The guard itself must be on the stack.
 pub struct Kept<'m, T> {
     object: Gc<T>,
     _mutator: PhantomData<&'m Mutator>,
 }
 
 impl Mutator {
-    /// Keeps `object` alive until the guard is dropped: for references into objects that are kept outside the stack.
+    /// Keeps `object` alive until the guard is dropped, for references into it that are stored outside the stack.
     ///
     /// ```
     /// # use heapwood::{Config, Heap, Mutator};

@@ -21,21 +21,21 @@
 //! # Ok::<(), heapwood::HeapError>(())
 //! ```
 //!
-//! Objects never move and are never dropped. A [`Gc`] is one word and `Copy`; the collector finds those on the
-//! stacks of attached threads by scanning them conservatively, those in objects precisely, from the map that
-//! `#[derive(Trace)]` computes. A [`Mutator`] is a thread's part in a heap; a [`GcCell`] is where pointers change;
-//! a [`Root`] keeps an object alive from outside.
+//! Objects never move and are never dropped. A [`Gc`] is one word and `Copy`; the collector finds those on the stacks
+//! of attached threads by scanning them conservatively, those in objects precisely, from the map that
+//! `#[derive(Trace)]` computes. A [`Mutator`] is a thread's access to a heap. A [`GcCell`] is a pointer that may
+//! change. A [`Root`] keeps an object alive from outside the heap.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `heap` | [`Heap`], and the contract of [`Heap::new`] |
 //! | `attach` | [`Attached`]: a thread becomes a mutator |
 //! | `mutator` | [`Mutator`]: allocating, polling |
 //! | `gc` | [`Gc`] |
 //! | `gc_cell` | [`GcCell`] |
-//! | `arena` | [`Arena`]: memory for what dies together |
+//! | `arena` | [`Arena`]: memory for values that die together |
 //! | `slice` | [`Slice`]: arrays whose length is known at run time |
-//! | `buffer` | [`Buffer`]: memory without pointers that nobody has written yet |
+//! | `buffer` | [`Buffer`]: uninitialised memory without pointers |
 //! | `keep` | [`Kept`] and [`keep_alive`]: for references into objects |
 //! | `root` | [`Root`] |
 //! | `stack` | [`Stack`]: of fibers |

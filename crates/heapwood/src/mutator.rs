@@ -1,5 +1,5 @@
-//! A thread's part in a heap: it allocates, polls, and may collect. Invariant: it belongs to the thread that
-//! attached (it is neither `Send` nor `Sync`), so the fast path needs no lock and no thread-local variable.
+//! A thread's access to a heap: it allocates, polls and collects. Invariant: it belongs to the thread that attached (it
+//! is neither `Send` nor `Sync`), so the fast path needs no lock and no thread-local variable.
 
 #[cfg(doc)]
 use crate::attach::Attached;
@@ -15,9 +15,9 @@ use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass, prefe
 use heapwood_layout::Layout;
 use std::sync::Arc;
 
-/// A thread's part in a heap, borrowed from an [`Attached`].
+/// A thread's access to a heap, borrowed from an [`Attached`].
 ///
-/// It is passed explicitly to whatever allocates:
+/// Code that allocates takes it as a parameter:
 ///
 /// ```
 /// # use heapwood::{Config, Gc, Heap, Mutator, Trace};
@@ -34,7 +34,7 @@ use std::sync::Arc;
 #[repr(transparent)]
 pub struct Mutator(heapwood_gc::Mutator);
 
-/// What is known of a type's allocation at compile time.
+/// The facts about a type's allocation that are known at compile time.
 struct Kind<T>(core::marker::PhantomData<T>);
 
 impl<T: Trace> Kind<T> {
@@ -73,8 +73,8 @@ impl Mutator {
     /// Allocates an object that holds `value`. May collect.
     ///
     /// # Panics
-    /// If no memory can be had, after calling what [`Heap::on_alloc_error`] was given; [`Mutator::try_alloc`]
-    /// returns the reason instead.
+    /// If there is no memory, after calling the hook of [`Heap::on_alloc_error`]. [`Mutator::try_alloc`] returns an
+    /// error instead.
     #[inline(always)]
     pub fn alloc<T: Trace>(&self, value: T) -> Gc<T> {
         if const { Kind::<T>::CELL != 0 } {
@@ -104,7 +104,7 @@ impl Mutator {
     /// Allocates an object that holds `value`. May collect.
     ///
     /// # Errors
-    /// What is alive leaves no room under the heap's limit or in its address range, or the kernel gives no memory.
+    /// The live objects leave no room under the heap's limit or in its reservation, or the kernel has no memory.
     #[inline]
     pub fn try_alloc<T: Trace>(&self, value: T) -> Result<Gc<T>, AllocError> {
         let shape = match const { Kind::<T>::SHAPE } {
@@ -129,22 +129,22 @@ impl Mutator {
         }
     }
 
-    /// Frees an object now, whoever allocated it: its memory may be another's at once. Its destructor does not run, for
-    /// objects have none. Most programs need this never; one that knows that a large object is dead saves collections by it.
+    /// Frees an object now, on any thread. Its memory may be reused at once. No destructor runs: objects have none. Few
+    /// programs need this. It saves collections where a program knows that a large object is dead.
     ///
     /// # Errors
-    /// No object of this heap begins there, or it was freed before and its memory is no other's yet.
+    /// No object of this heap begins there, or it was freed already and its memory was not reused yet.
     ///
     /// # Safety
-    /// 1. No [`Gc`] that leads to the object is used afterwards, on any thread; and no object that is alive and no
-    ///    [`Root`](crate::Root) holds one when a collection runs.
+    /// 1. No [`Gc`] to the object is used afterwards, on any thread. No live object and no [`Root`](crate::Root) holds
+    ///    one when a collection runs.
     pub unsafe fn free<T: Trace>(&self, object: Gc<T>) -> Result<(), FreeError> {
         let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
         // SAFETY: contract 1.
         unsafe { self.raw().free(start) }
     }
 
-    /// Allocates a slice of `len` elements, the one at `i` being `element(i)`. May collect.
+    /// Allocates a slice of `len` elements; the one at `i` is `element(i)`. May collect.
     ///
     /// # Panics
     /// As [`Mutator::alloc`].
@@ -155,7 +155,7 @@ impl Mutator {
         }
     }
 
-    /// Allocates a slice of `len` elements, the one at `i` being `element(i)`. May collect.
+    /// Allocates a slice of `len` elements; the one at `i` is `element(i)`. May collect.
     ///
     /// # Errors
     /// As [`Mutator::try_alloc`].
@@ -198,10 +198,10 @@ impl Mutator {
         }
     }
 
-    /// A slice whose length is set and whose elements are zero if they may hold pointers, else not yet written.
+    /// A slice with its length. Elements are zero if they may hold pointers, and uninitialised otherwise.
     #[inline(always)]
     pub(crate) fn empty_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
-        // Of what is this small the bytes need no checks and the class is looked up.
+        // For sizes this small the bytes need no checks, and the class comes from a table.
         if len <= const { Slice::<T>::len_within(MAX_TABLED) } {
             let class = SizeClass::of_tabled(size_of::<usize>() + len * size_of::<T>());
             let cell = class.cell_size();
@@ -283,19 +283,19 @@ impl Mutator {
         panic!("{error}");
     }
 
-    /// Stops here if another thread wants to collect. Allocation does this now and then; long loops that do not
-    /// allocate should call it, or others wait for them.
+    /// Stops here if another thread wants to collect. Allocation polls by itself. A long loop that does not allocate
+    /// should call this, or other threads wait for it.
     #[inline]
     pub fn safepoint(&self) {
         self.raw().safepoint();
     }
 
-    /// Runs `f` while other threads may collect without waiting for this one: for calls that block or take long.
-    /// `f` must not use a [`Gc`] (the contract of [`Heap::new`]), nor allocate: that is refused. This goes for all heaps that the
-    /// thread is attached to; but `f` may attach it to another, and use that.
+    /// Runs `f` while other threads may collect without waiting for this one, for calls that block or take long. `f`
+    /// must not use a [`Gc`] (the contract of [`Heap::new`]). Allocating in `f` is refused. Both hold for all heaps
+    /// that the thread is attached to, but `f` may attach it to another and use that one.
     ///
     /// # Panics
-    /// On a stack that the heap does not know.
+    /// On a stack that is not registered.
     pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
         match self.raw().blocking(f) {
             Ok(result) => result,
@@ -306,16 +306,16 @@ impl Mutator {
     /// Collects now.
     ///
     /// # Panics
-    /// Inside [`Mutator::blocking`], and on a stack that the heap does not know (a coroutine's that was not
-    /// [registered](Heap::add_stack), or one that was switched to for depth), which cannot be scanned.
+    /// Inside [`Mutator::blocking`], and on a stack that is not [registered](Heap::add_stack): the collector cannot
+    /// scan it.
     pub fn collect(&self) {
         if let Err(misuse) = self.raw().collect() {
             panic!("{misuse}");
         }
     }
 
-    /// Collects what was made since the last collection, if the heap has young collections now ([`Config::generational`]);
-    /// otherwise everything. What is older stays, so this is quick; most programs need it never.
+    /// Collects the young objects, those made since the last collection, if the heap has young collections now
+    /// ([`Config::generational`]). Otherwise it collects everything. Few programs need this.
     ///
     /// # Panics
     /// As [`Mutator::collect`].
@@ -341,7 +341,7 @@ impl Mutator {
         }
     }
 
-    /// How many calls of [`Heap::with_mutator`] use it: in the second word of the room for clients.
+    /// The number of calls of [`Heap::with_mutator`] that use it, in the second word of the client's room.
     pub(crate) fn users(&self) -> &Cell<usize> {
         // SAFETY: a word of the mutator's own thread, to which the mutator is confined; it is zero at first.
         unsafe { &*self.0.client().get().cast::<Cell<usize>>().add(1) }

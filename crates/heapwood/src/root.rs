@@ -1,5 +1,5 @@
-//! A root: keeps an object alive from anywhere, a `static` or the ordinary heap included, on any thread. It is a
-//! slot that the heap owns; the `Gc` in it is got out again on a thread that is attached.
+//! A root keeps an object alive from anywhere, including a `static` and the ordinary heap, on any thread. It is a slot
+//! that the heap owns. A thread that is attached reads the `Gc` in it.
 
 use crate::gc::Gc;
 use crate::heap::Inner;
@@ -47,7 +47,7 @@ impl Mutator {
     /// Makes a root of `object`.
     ///
     /// # Panics
-    /// If there is no memory for another root; [`Mutator::try_root`] returns the reason instead.
+    /// If there is no memory for another root; [`Mutator::try_root`] returns an error instead.
     pub fn root<T>(&self, object: Gc<T>) -> Root<T> {
         match self.try_root(object) {
             Ok(root) => root,
@@ -58,7 +58,7 @@ impl Mutator {
     /// Makes a root of `object`.
     ///
     /// # Errors
-    /// The heap holds as many roots as it can, or there is no memory for another.
+    /// The heap has the maximum number of roots, or there is no memory for another.
     pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, HandleError> {
         let inner = self.inner();
         // SAFETY: who has a Gc has kept its object alive.

@@ -1,5 +1,5 @@
-//! Types whose values several threads may use at once. `Sync` cannot say it: a `Gc` is not `Sync`, because a thread
-//! that is not attached must not hold one, and so no object with pointers would be.
+//! Types whose values several threads may use at once. `Sync` does not serve: a `Gc` is not `Sync`, because a thread
+//! that is not attached must not hold one, so no object with pointers could be `Sync`.
 
 use crate::gc::Gc;
 use crate::gc_cell::{GcCell, Pointer};
@@ -12,7 +12,7 @@ use crate::slice::Slice;
 ///
 /// 1. A shared reference to a value can be used on several threads at once, provided that each is attached to the
 ///    heap: there is no interior mutability without synchronisation.
-/// 2. The same holds for everything its pointers lead to.
+/// 2. The same holds for everything that its pointers refer to.
 #[diagnostic::on_unimplemented(
     message = "values of `{Self}` may not be used from several threads at once",
     label = "does not implement `Shared`",
@@ -67,12 +67,12 @@ shared!(
     core::sync::atomic::AtomicBool,
 );
 
-// SAFETY: nothing of a T is there.
+// SAFETY: it holds no T.
 unsafe impl<T: ?Sized> Shared for core::marker::PhantomData<T> {}
 
-// SAFETY: a pointer may be read by all; what it leads to is Shared.
+// SAFETY: any thread may read a pointer, and its target is Shared.
 unsafe impl<T: Shared> Shared for Gc<T> {}
-// SAFETY: the cell is an atomic word; what it leads to is Shared.
+// SAFETY: the cell is an atomic word, and its target is Shared.
 unsafe impl<P: Pointer + Shared> Shared for GcCell<P> {}
 // SAFETY: a slice holds its elements and a length that never changes.
 unsafe impl<T: Shared> Shared for Slice<T> {}

@@ -50,7 +50,7 @@ impl<T: Trace> Slice<T> {
         (bytes - size_of::<usize>()) / element
     }
 
-    /// The bytes of a slice of `len` elements, or `None` if no memory is that large.
+    /// The bytes of a slice of `len` elements. `None` if that overflows.
     pub(crate) fn bytes(len: usize) -> Option<usize> {
         let bytes = len.checked_mul(size_of::<T>())?.checked_add(size_of::<usize>())?;
         // Where elements hold pointers, whole words are scanned.

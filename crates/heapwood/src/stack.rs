@@ -1,5 +1,5 @@
-//! Stacks of fibers: registered with a heap, so that what only they refer to survives, and switched to by announcement. The
-//! switching itself is the program's, or that of a library for coroutines. Invariant: a stack is registered as long as its
+//! Stacks of fibers. A program registers them with a heap, so that the collector scans them, and announces each switch.
+//! The program, or a coroutine library, does the switch itself. Invariant: a stack is registered as long as its
 //! [`Stack`] exists.
 
 use crate::heap::{Heap, Inner};
@@ -9,14 +9,16 @@ use core::ops::Range;
 use heapwood_gc::{RootError, StackError, StackRef};
 use std::sync::Arc;
 
-/// A stack that threads switch to, registered with a heap until this is dropped. It crosses threads as the fiber on it does.
+/// A stack that threads switch to, registered with a heap until this is dropped. It may move between threads with its
+/// fiber.
 pub struct Stack {
     name: StackRef,
     inner: Arc<Inner>,
 }
 
 impl Heap {
-    /// Registers a stack for threads to switch to, from its lowest address to one past its highest. Nothing of it is in use yet.
+    /// Registers a stack for threads to switch to, from its lowest address to one past its highest. The stack must be
+    /// empty.
     ///
     /// ```
     /// # use heapwood::{Config, Heap};
@@ -28,11 +30,11 @@ impl Heap {
     /// ```
     ///
     /// # Errors
-    /// The range is empty, as many stacks are registered as a heap can have, or there is no memory for more.
+    /// The range is empty, the heap has the maximum number of stacks, or there is no memory for another.
     ///
     /// # Safety
-    /// 1. The memory stays readable as long as the [`Stack`] exists; and as long as the heap does if that is dropped while a thread
-    ///    is on it.
+    /// 1. The memory stays readable as long as the [`Stack`] exists. If that is dropped while a thread is on it: as
+    ///    long as the heap exists.
     pub unsafe fn add_stack(&self, range: Range<*mut u8>) -> Result<Stack, RootError> {
         // SAFETY: contract 1.
         let name = unsafe { self.inner.heap.roots().add_stack(range.start as usize..range.end as usize) }?;
@@ -41,30 +43,31 @@ impl Heap {
 }
 
 impl Mutator {
-    /// Calls `jump` with the thread's registers on its stack, which it leaves for another: a registered one, or (`None`) that with
-    /// which the thread was attached. Returns when somebody has switched back to this stack, perhaps on another thread.
+    /// Pushes the thread's registers on its stack and calls `jump`, which switches to another stack: a registered one,
+    /// or (`None`) the one on which the thread was attached. Returns when a thread, perhaps another one, has switched
+    /// back.
     ///
     /// ```
     /// # use heapwood::{Config, Heap, Mutator, Stack};
     /// /// Lets a fiber run until it comes back.
     /// fn resume(m: &Mutator, fiber: &Stack, swap_contexts: impl FnOnce()) {
-    ///     // SAFETY: that goes to the fiber, which comes back by `m.switch_stack(None, ..)`, to this thread.
-    ///     unsafe { m.switch_stack(Some(fiber), swap_contexts) }.expect("nobody else runs the fiber")
+    ///     // SAFETY: `swap_contexts` switches to the fiber, which returns to this thread by `m.switch_stack(None, ..)`.
+    ///     unsafe { m.switch_stack(Some(fiber), swap_contexts) }.expect("no other thread runs the fiber")
     /// }
     /// ```
     ///
     /// # Errors
-    /// Another thread is on the stack; this one is not on that which it was said to be on; or it is inside
+    /// Another thread is on the stack, this thread is not on the stack that it announced, or it is inside
     /// [`Mutator::blocking`]. `jump` was not called.
     ///
     /// # Panics
     /// If the stack is another heap's.
     ///
     /// # Safety
-    /// 1. `jump` goes to that stack and does nothing else with heaps; it returns as somebody comes back, who has announced that in
-    ///    the same way.
-    /// 2. Who comes back may be another thread: then neither this mutator nor a borrow of it is used on this stack any more, but
-    ///    that of the other thread, which is attached to the same heap, and the fiber holds nothing that must not cross threads
+    /// 1. `jump` switches to that stack and does nothing else with heaps. It returns when a thread switches back, which
+    ///    has announced that in the same way.
+    /// 2. If another thread switches back, it is attached to the same heap, and the fiber uses that thread's mutator
+    ///    from then on, not this one or a borrow of it. The fiber holds nothing that must not cross threads
     ///    ([`Gc`](crate::Gc)s may, to objects whose types are [`Shared`](trait@crate::Shared)).
     /// 3. Nothing unwinds from one stack into another.
     pub unsafe fn switch_stack<R>(
@@ -77,8 +80,8 @@ impl Mutator {
         unsafe { self.raw().stacks().switch(to, jump) }
     }
 
-    /// Announces that the thread is about to go to another stack, for those who push the registers themselves: of the stack that
-    /// it is on the words from `lowest` on are in use.
+    /// Announces a switch to another stack, for programs that save the registers themselves. The words of the current
+    /// stack from `lowest` on are in use.
     ///
     /// # Errors
     /// As [`Mutator::switch_stack`].
@@ -87,8 +90,8 @@ impl Mutator {
     /// As [`Mutator::switch_stack`].
     ///
     /// # Safety
-    /// 1. What follows the call keeps the contract of [`Mutator::switch_stack`]'s `jump`, and all registers that the thread will
-    ///    want back lie at `lowest` or above.
+    /// 1. The code after the call follows the contract of `jump` in [`Mutator::switch_stack`], and all saved registers
+    ///    lie at `lowest` or above.
     pub unsafe fn announce_stack(&self, to: Option<&Stack>, lowest: *const u8) -> Result<(), StackError> {
         let to = self.named(to);
         // SAFETY: contract 1.
@@ -105,7 +108,7 @@ impl Mutator {
 
 impl Drop for Stack {
     /// # Panics
-    /// If a thread is on it: it stays registered then.
+    /// If a thread is on the stack. It stays registered then.
     fn drop(&mut self) {
         // SAFETY: this heap registered it, and nobody else removes it.
         let removed = unsafe { self.inner.heap.roots().remove_stack(self.name) };

@@ -1,7 +1,7 @@
-//! Which types may live in a heap. [`Trace`] says where the pointers of a type are, as a constant, so that an
-//! allocation carries no more than a reference to it; [`NoPointers`] marks the types that hold none. Invariant of
-//! both: safe code made of traced types cannot hide a [`Gc`](crate::gc::Gc) from the collector, nor change one
-//! without its knowing. The shape of the contract is gc-arena's `Collect`.
+//! The types that may live in a heap. [`Trace`] has a constant that says where the pointers of a type are.
+//! [`NoPointers`] marks the types without pointers. Invariant of both: safe code with traced types can neither hide a
+//! [`Gc`](crate::gc::Gc) from the collector nor change one without the barrier. The shape of the contract is gc-arena's
+//! `Collect`.
 
 use core::any::TypeId;
 use core::cell::Cell;
@@ -37,8 +37,8 @@ pub use heapwood_layout::{TypeDescriptor, TypeMap};
 /// assert_eq!(Node::MAP.mask()[0].count_ones(), 2);
 /// ```
 ///
-/// Values in a heap are never dropped, so a type with memory or other resources of its own has no place there:
-/// `String`, `Vec`, `Box` and types that implement `Drop` are refused.
+/// Values in a heap are never dropped, so types that own memory or other resources are refused: `String`, `Vec`, `Box`
+/// and types that implement `Drop`.
 ///
 /// # Safety
 ///
@@ -60,18 +60,18 @@ pub use heapwood_layout::{TypeDescriptor, TypeMap};
     note = "for a type of your own: `#[derive(Trace)]`"
 )]
 pub unsafe trait Trace: Sized {
-    /// Where the pointers of a value are.
+    /// The positions of a value's pointers.
     const MAP: TypeMap;
 }
 
 /// A type whose values never hold a [`Gc`](crate::gc::Gc).
 ///
-/// What holds only such values may change without the collector's knowing: `Cell<T>` is [`Trace`] for these.
-/// `#[derive(NoPointers)]` makes it for structs and enums all of whose fields have it.
+/// Such values may change without the barrier: `Cell<T>` is [`Trace`] for them. `#[derive(NoPointers)]` implements it
+/// for structs and enums if all fields implement it.
 ///
 /// # Safety
 ///
-/// 1. A value never holds a `Gc`, under whatever disguise: nobody makes one from its integers or bytes.
+/// 1. A value never holds a `Gc` in any form: no code makes a `Gc` from its integers or bytes.
 /// 2. [`MAP`](Trace::MAP) is [`TypeMap::NO_POINTERS`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data: it is or may hold a `Gc`, or does not implement `NoPointers`",
@@ -114,7 +114,7 @@ plain! {
     {T: NoPointers} Reverse<T>,
     {T: NoPointers} Range<T>,
     {T: NoPointers} RangeInclusive<T>,
-    // What lives forever is no concern of the collector, as long as it leads back to no object.
+    // The collector need not know static data that refers to no object.
     &'static str,
     {T: NoPointers} &'static T,
     {T: NoPointers} &'static [T],
@@ -133,8 +133,8 @@ macro_rules! plain_functions {
 
 plain_functions! { [] [A] [A B] [A B C] [A B C D] [A B C D E] [A B C D E F] }
 
-// Not in the list above, so that a `Cell` of something else is refused with the message of `NoPointers`.
-// SAFETY: a cell of plain data can be given no `Gc`, so the collector need not hear of changes.
+// Not in the list above, so that the compiler refuses other `Cell`s with the message of `NoPointers`. SAFETY: a cell of
+// plain data cannot hold a `Gc`, so the collector need not know of changes.
 unsafe impl<T: NoPointers> Trace for Cell<T> {
     const MAP: TypeMap = TypeMap::NO_POINTERS;
 }
@@ -180,11 +180,11 @@ tuples! {
     [A 0, B 1, C 2, D 3, E 4, F 5, G 6, H 7]
 }
 
-/// What a heap is told of `T`. A type without size takes one byte, so that each object has an address.
+/// The type descriptor of `T`. A type without size takes one byte, so that each object has its own address.
 ///
 /// # Panics
-/// If `T` breaks the contract of [`Trace`] visibly: it needs to be dropped, or its map does not fit its size. Call
-/// it in a `const` block, and it will not compile instead:
+/// If `T` visibly breaks the contract of [`Trace`]: it needs a drop, or its map does not fit its size. In a `const`
+/// block this is a compile error:
 ///
 /// ```
 /// use heapwood::descriptor_of;
@@ -214,7 +214,7 @@ pub const fn descriptor_of<T: Trace>() -> TypeDescriptor {
     }
 }
 
-/// A type's program, where a mask does not reach all its pointers.
+/// The program of a type whose pointers lie beyond a mask.
 struct Far<T>(PhantomData<T>);
 
 impl<T: Trace> Far<T> {
@@ -222,7 +222,7 @@ impl<T: Trace> Far<T> {
     const PLACE: &'static Option<ProgramBuf<FAR_BYTES>> = &Self::PROGRAM;
 }
 
-/// The program of `T`, if a mask does not reach all its pointers.
+/// The program of `T`, if some of its pointers lie beyond a mask.
 pub(crate) const fn program_of<T: Trace>() -> Option<Program<'static>> {
     match Far::<T>::PLACE {
         Some(program) => Some(program.program()),
@@ -230,7 +230,7 @@ pub(crate) const fn program_of<T: Trace>() -> Option<Program<'static>> {
     }
 }
 
-/// The map of the enum `T`, whose payloads can hold pointers or not.
+/// The map of the enum `T`, from whether its payloads may hold pointers.
 pub const fn enum_map<T>(has_pointers: bool) -> TypeMap {
     if !has_pointers {
         TypeMap::NO_POINTERS

@@ -1,23 +1,23 @@
-//! What can be around an allocation. Invariant: whoever waits for a lock counts as stopped, in a blocking region, or polls:
-//! the thread that holds it may be collecting, and would wait for it.
+//! The locks around an allocation. Invariant: a thread that waits for a lock is in a blocking region, or polls: the
+//! holder may be collecting, and would wait for it.
 
 use heapwood::Mutator;
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 
-/// Something around an allocation.
+/// A lock around an allocation.
 pub(super) trait Lock: Default + Sync {
-    /// What it is called.
+    /// Its name.
     const NAME: &'static str;
-    /// The most threads it is right for.
+    /// The largest number of threads that it is correct for.
     const THREADS: usize = usize::MAX;
 
-    /// Runs `f` while the calling thread, whose mutator `m` is, holds it.
+    /// Runs `f` while the calling thread, with the mutator `m`, holds the lock.
     fn with<R>(&self, m: &Mutator, f: impl FnOnce() -> R) -> R;
 }
 
-/// Nothing, as the document left the lock out for a program of one thread.
+/// No lock, as the document has for a program of one thread.
 #[derive(Default)]
 pub(super) struct Unlocked;
 
@@ -31,8 +31,8 @@ impl Lock for Unlocked {
     }
 }
 
-/// Nothing, since the run belongs to the thread: what the document wanted. On one thread it is [`Unlocked`] again; how far
-/// apart the two lie is what chance does.
+/// No lock, since the run of cells belongs to the thread: the document's goal. On one thread it equals [`Unlocked`];
+/// the difference of the two is noise.
 #[derive(Default)]
 pub(super) struct Owned;
 
@@ -70,8 +70,7 @@ impl Lock for Exclusive {
     }
 }
 
-/// A spin lock, on a line of its own. Who has looked often gives up the rest of its time: there may be more threads than
-/// cores.
+/// A spin lock, on its own cache line. After many tries a thread yields: there may be more threads than cores.
 #[derive(Default)]
 #[repr(align(128))]
 pub(super) struct Spin(AtomicBool);
@@ -107,9 +106,9 @@ impl Lock for Spin {
     }
 }
 
-/// The reader's side of the standard library's reader-writer lock: allocations exclude no other, only a collector, which
-/// would be the writer. Here there is none: the threads are stopped by the heap's own protocol, so this is what the reader's
-/// side costs at the least.
+/// The reader's side of the standard library's reader-writer lock: allocations exclude only a collector, which would be
+/// the writer. Here is no writer, because the heap's own protocol stops the threads. So this is a lower bound of the
+/// reader's cost.
 #[derive(Default)]
 pub(super) struct ReadersSide(RwLock<()>);
 
@@ -142,10 +141,10 @@ mod tests {
     use heapwood::{Config, Heap};
     use std::cell::UnsafeCell;
 
-    /// A counter that only a lock makes right.
+    /// A counter that is only correct with a lock.
     struct Counter<L>(L, UnsafeCell<u64>);
 
-    // SAFETY: the lock is what is tested: without it the count would be wrong.
+    // SAFETY: the lock under test protects it. Without a lock the count would be wrong.
     unsafe impl<L: Lock> Sync for Counter<L> {}
 
     const STEPS: u64 = 20_000;
@@ -159,7 +158,7 @@ mod tests {
                 scope.spawn(|| {
                     let (m, counter) = (heap.attach().unwrap(), &counter);
                     for _ in 0..STEPS {
-                        // The one that holds it may collect: the others must not make it wait.
+                        // The holder may collect. The waiting threads must not delay it.
                         counter.0.with(&m, || {
                             // SAFETY: this thread holds the lock.
                             let count = unsafe { counter.1.get().read_volatile() };
@@ -185,7 +184,7 @@ mod tests {
 
     #[test]
     fn readers_do_not_exclude_each_other() {
-        // SAFETY: no object is made.
+        // SAFETY: no object is allocated.
         let heap = unsafe { Heap::new(Config::DEFAULT) }.unwrap();
         let m = heap.attach().unwrap();
         let lock = ReadersSide::default();

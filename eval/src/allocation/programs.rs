@@ -1,6 +1,6 @@
-//! The document's programs, and a run of one of them with one lock: a heap and a lock are made, each of so many threads does
-//! the whole program, and the time is that from when all may begin until the last has ended. Invariant: all threads find the
-//! same.
+//! The document's programs, and a run of one with one lock. A run makes a heap and a lock, and each of N threads does
+//! the whole program. The time is from the common start to the end of the last thread. Invariant: all threads have the
+//! same result.
 
 use super::locks::Lock;
 use heapwood::{Buffer, Config, Gc, Heap, Mutator, Stats, Trace};
@@ -38,7 +38,7 @@ impl Program {
         large.chain(small).chain(depths.iter().map(|&depth| Program::Tree1(depth))).collect()
     }
 
-    /// The same so small that it only warms up.
+    /// A small size for the warm-up.
     pub(super) fn tiny(self) -> Program {
         match self {
             Program::RandLarge(_) => Program::RandLarge(1),
@@ -47,7 +47,7 @@ impl Program {
         }
     }
 
-    /// How many objects each thread allocates, the table not counted.
+    /// The objects that each thread allocates, without the table.
     pub(super) fn allocations(self) -> u64 {
         match self {
             Program::RandLarge(n) => n * 1024,
@@ -60,7 +60,7 @@ impl Program {
         }
     }
 
-    /// Does the work; what is returned tells whether it was the same.
+    /// Does the work. The result is a check value.
     fn run<A: Allocator>(self, a: &A) -> u64 {
         match self {
             Program::RandLarge(n) => rand::LARGE.run(a, n).checksum,
@@ -97,7 +97,7 @@ impl<L: Lock> Allocator for Guarded<'_, L> {
     }
 }
 
-/// What a run came to.
+/// The result of a run.
 pub(super) struct Outcome {
     pub(super) wall_s: f64,
     pub(super) cpu_s: f64,
@@ -105,7 +105,7 @@ pub(super) struct Outcome {
     pub(super) stats: Stats,
 }
 
-/// Runs a program on so many threads with a lock around every allocation.
+/// Runs a program on N threads with a lock around every allocation.
 pub(super) fn run_with<L: Lock>(program: Program, threads: usize) -> Result<Outcome, CommandError> {
     // SAFETY: the programs keep their pointers on the stacks of their threads and in objects.
     let heap = unsafe { Heap::new(Config::DEFAULT) }.map_err(CommandError::run)?;
@@ -132,7 +132,7 @@ pub(super) fn run_with<L: Lock>(program: Program, threads: usize) -> Result<Outc
     let (wall_s, cpu_s) = (start.0.elapsed().as_secs_f64(), cpu_s() - start.1);
     if checks.iter().any(|check| *check != checks[0]) {
         return Err(CommandError::run(format!(
-            "{program}: the threads did not find the same with {}: objects were lost or mixed up",
+            "{program}: the threads' results differ with {}: objects were lost or mixed up",
             L::NAME
         )));
     }

@@ -1,7 +1,7 @@
-//! The document's two locks, rebuilt from its words. Its collector locked a *monitor*: an object of any class has room for a
-//! pointer to one, which is made when the object is first locked; behind it a mutex is locked by virtual calls. It took
-//! instead the *recursive mutex* that was in there, of a class that nobody can extend, so that the calls are direct. Both
-//! are the C library's recursive mutex in the end: a thread that holds it may lock it again.
+//! The document's two locks, built from its description. D's collector locked a *monitor*: every object has a pointer
+//! to one, which is made when the object is first locked, and virtual calls lock the mutex in it. The document replaced
+//! it by that *recursive mutex* itself, of a final class, so that the calls are direct. Both use the C library's
+//! recursive mutex: a thread that holds it may lock it again.
 
 use super::locks::Lock;
 use heapwood::Mutator;
@@ -9,18 +9,18 @@ use std::cell::UnsafeCell;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The C library's recursive mutex, in memory of its own, since it must not move.
+/// The C library's recursive mutex, in a box, since it must not move.
 pub(super) struct Recursive(Box<UnsafeCell<libc::pthread_mutex_t>>);
 
 // SAFETY: a mutex of the C library is for all threads.
 unsafe impl Sync for Recursive {}
-// SAFETY: it stays where it is when its box moves.
+// SAFETY: the mutex does not move with its box.
 unsafe impl Send for Recursive {}
 
 impl Default for Recursive {
     fn default() -> Self {
         let place = Box::new(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER));
-        // SAFETY: the attributes are initialised before they are used, and the mutex is nobody's yet.
+        // SAFETY: the attributes are initialised before use, and no other thread has the mutex yet.
         unsafe {
             let mut attributes = std::mem::zeroed::<libc::pthread_mutexattr_t>();
             libc::pthread_mutexattr_init(&mut attributes);
@@ -35,7 +35,7 @@ impl Default for Recursive {
 impl Recursive {
     #[inline(always)]
     fn try_lock(&self) -> bool {
-        // SAFETY: the mutex is initialised, and stays in its place.
+        // SAFETY: the mutex is initialised, and does not move.
         unsafe { libc::pthread_mutex_trylock(self.0.get()) == 0 }
     }
 
@@ -47,14 +47,14 @@ impl Recursive {
 
     #[inline(always)]
     fn unlock(&self) {
-        // SAFETY: as above; whoever calls this holds it.
+        // SAFETY: as above; the caller holds it.
         unsafe { libc::pthread_mutex_unlock(self.0.get()) };
     }
 }
 
 impl Drop for Recursive {
     fn drop(&mut self) {
-        // SAFETY: nobody holds it, since nobody has a reference to it.
+        // SAFETY: no thread holds it, since no reference to it is left.
         unsafe { libc::pthread_mutex_destroy(self.0.get()) };
     }
 }
@@ -73,7 +73,7 @@ impl Lock for Recursive {
     }
 }
 
-/// What a monitor's mutex is called by.
+/// The virtual methods of a monitor's mutex.
 trait Methods: Sync {
     fn try_lock(&self) -> bool;
     fn lock(&self);
@@ -94,39 +94,39 @@ impl Methods for Recursive {
     }
 }
 
-/// What an object's word for it leads to.
-struct Inside {
+/// The monitor that an object's word points to.
+struct MonitorMutex {
     mutex: Box<dyn Methods>,
 }
 
-/// An object with room for a monitor, as every object of a class had.
+/// An object with a word for a monitor, as every class instance in D has.
 #[derive(Default)]
 pub(super) struct Monitor {
-    inside: AtomicPtr<Inside>,
+    inside: AtomicPtr<MonitorMutex>,
 }
 
 impl Monitor {
-    /// The monitor, made if it is not there yet.
+    /// The monitor, made on first use.
     #[inline(always)]
-    fn inside(&self) -> &Inside {
+    fn inside(&self) -> &MonitorMutex {
         let mut found = self.inside.load(Ordering::Acquire);
         if found.is_null() {
             found = self.make();
         }
-        // SAFETY: it was made once, and goes with the object.
+        // SAFETY: it is made once, and freed with the object.
         unsafe { &*found }
     }
 
     #[cold]
     #[inline(never)]
-    fn make(&self) -> *mut Inside {
-        // The compiler is not to know whose methods these are.
+    fn make(&self) -> *mut MonitorMutex {
+        // Hides the type from the compiler, so that the calls stay virtual.
         let mutex: Box<dyn Methods> = black_box(Box::new(Recursive::default()));
-        let made = Box::into_raw(Box::new(Inside { mutex }));
+        let made = Box::into_raw(Box::new(MonitorMutex { mutex }));
         match self.inside.compare_exchange(std::ptr::null_mut(), made, Ordering::AcqRel, Ordering::Acquire) {
             Ok(_) => made,
             Err(others) => {
-                // SAFETY: made just now, and given to nobody.
+                // SAFETY: made just now, and not shared.
                 drop(unsafe { Box::from_raw(made) });
                 others
             }
@@ -138,7 +138,7 @@ impl Drop for Monitor {
     fn drop(&mut self) {
         let inside = *self.inside.get_mut();
         if !inside.is_null() {
-            // SAFETY: it came from a box, and nobody has a reference to it any more.
+            // SAFETY: it came from a box, and no reference to it is left.
             drop(unsafe { Box::from_raw(inside) });
         }
     }
@@ -153,7 +153,7 @@ impl Lock for Monitor {
             m.blocking(|| self.inside().mutex.lock());
         }
         let result = f();
-        // As the code that the compiler of D puts at the end of a synchronized block, which looks it up again.
+        // The D compiler's code at the end of a synchronized block looks it up again, too.
         self.inside().mutex.unlock();
         result
     }
@@ -165,8 +165,8 @@ mod tests {
     use heapwood::{Config, Heap};
 
     #[test]
-    fn both_can_be_locked_again_by_who_holds_them() {
-        // SAFETY: no object is made.
+    fn the_holder_can_lock_both_again() {
+        // SAFETY: no object is allocated.
         let heap = unsafe { Heap::new(Config::DEFAULT) }.unwrap();
         let m = heap.attach().unwrap();
         let (monitor, recursive) = (Monitor::default(), Recursive::default());
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_monitor_is_made_when_it_is_first_locked() {
-        // SAFETY: no object is made.
+        // SAFETY: no object is allocated.
         let heap = unsafe { Heap::new(Config::DEFAULT) }.unwrap();
         let m = heap.attach().unwrap();
         let monitor = Monitor::default();

@@ -1,4 +1,4 @@
-//! What `allocation` has found: a table of the locks alone, and one for each program in each size.
+//! The report of `allocation`: a table of the locks alone, and one for each program and size.
 
 use heapwood_report::tables::{number, show, table};
 use heapwood_report::{Header, Spread};
@@ -13,15 +13,15 @@ pub(super) struct Report {
     pub(super) cases: Vec<Case>,
 }
 
-/// A lock that nobody else wants.
+/// A lock without contention.
 #[derive(Serialize)]
 pub(super) struct OneLock {
     pub(super) name: &'static str,
-    /// To lock and unlock it.
+    /// Nanoseconds to lock and unlock it.
     pub(super) ns: Spread,
 }
 
-/// A program with a lock around its allocations, on so many threads.
+/// A program with a lock around its allocations, on N threads.
 #[derive(Serialize)]
 pub(super) struct Case {
     pub(super) program: String,
@@ -29,17 +29,17 @@ pub(super) struct Case {
     pub(super) threads: usize,
     pub(super) wall_s: Spread,
     pub(super) cpu_s: Spread,
-    /// Wall nanoseconds for an allocation of each thread.
+    /// Wall nanoseconds an allocation of each thread.
     pub(super) ns_each: Spread,
-    /// The time over that without a lock in the same round, on as many threads.
+    /// The time over that without a lock in the same round, on the same number of threads.
     pub(super) over_owned: Option<Spread>,
-    /// How many times the work of one thread is done in the time of one, if it was measured on one.
+    /// The speedup over one thread, if one thread was measured.
     pub(super) scaling: Option<Spread>,
     pub(super) collections: Spread,
     pub(super) phases_ms: Phases,
 }
 
-/// The phase clock of all collections of a run.
+/// The phase times of all collections of a run.
 #[derive(Serialize)]
 pub(super) struct Phases {
     pub(super) prep: Spread,
@@ -54,7 +54,7 @@ pub(super) struct Phases {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}\n", self.header)?;
-        writeln!(f, "To lock and unlock what nobody else wants; median (least-most).\n")?;
+        writeln!(f, "To lock and unlock without contention; median (least-most).\n")?;
         let mut locks = table(&["lock", "ns", "less than the monitor"]);
         let monitor = self.locks.iter().find(|lock| lock.name == "monitor").map(|lock| lock.ns.median);
         for OneLock { name, ns } in &self.locks {
@@ -65,9 +65,9 @@ impl fmt::Display for Report {
         writeln!(f, "{locks}\n")?;
         writeln!(
             f,
-            "Each thread does the whole program. x: the time over that of memory of the thread's own (owned) in the same round.\n\
-             Scaling: the work of so many threads over that of one, in the same time. The phases are wall milliseconds of all\n\
-             collections: prep contains the stop; sweeping and page recovery are by whomever, of all threads together."
+            "Each thread does the whole program. x: the time over that of owned in the same round.\n\
+             Scaling: the work of N threads over that of one, in the same time. The phases are wall milliseconds of all\n\
+             collections: prep contains the stop; sweeping and page recovery are the sum of all threads."
         )?;
         let mut programs: Vec<&str> = self.cases.iter().map(|case| case.program.as_str()).collect();
         programs.dedup();

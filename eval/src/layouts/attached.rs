@@ -1,4 +1,4 @@
-//! A heap with this thread's mutator, which is detached before the heap goes.
+//! A heap with this thread's mutator, which is detached before the heap is dropped.
 
 use heapwood_gc::{Config, Heap, HeapBox, Mutator};
 use heapwood_report::CommandError;
@@ -14,7 +14,7 @@ impl Attached {
     pub(super) fn new(config: Config) -> Result<Self, CommandError> {
         let heap = Heap::create(&heapwood_os::SYSTEM, config).map_err(CommandError::run)?;
         let mutator = Mutator::attach(&heap, None).map_err(CommandError::run)?.into_raw();
-        // SAFETY: given just now, to this thread; the heap is dropped after it.
+        // SAFETY: attached just now by this thread; the heap is dropped after it.
         let mutator = unsafe { heapwood_gc::Attached::from_raw(mutator) };
         Ok(Attached { mutator, heap })
     }

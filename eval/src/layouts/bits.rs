@@ -1,12 +1,11 @@
-//! Copying bits to a place that begins anywhere in a word, as a runtime does that unrolls a layout once and keeps it
-//! (Go until 2015).
+//! Copying bits to any bit address, as in a runtime that unrolls a layout once and caches it (Go until 2015).
 
 /// The lowest bits set, at most 63.
 const fn low(bits: usize) -> u64 {
     !(u64::MAX << bits)
 }
 
-/// Copies the lowest `n` bits of `from`, which has no others, to bit `start` of `to`, whose other bits stay.
+/// Copies the `n` bits of `from` to bit `start` of `to`. The other bits of `to` stay.
 pub(super) fn copy(to: &mut [u64], start: usize, from: &[u64], n: usize) {
     let (shift, end) = (start % 64, start + n);
     let to = &mut to[start / 64..end.div_ceil(64)];
@@ -18,7 +17,7 @@ pub(super) fn copy(to: &mut [u64], start: usize, from: &[u64], n: usize) {
         for (to, from) in to[1..].iter_mut().zip(from.windows(2)) {
             *to = from[0] >> (64 - shift) | from[1] << shift;
         }
-        // The last bits may begin a word that no word of the mask begins in.
+        // The last bits may begin another word.
         if to.len() > from.len() {
             to[from.len()] = from[from.len() - 1] >> (64 - shift);
         }
@@ -37,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn every_bit_is_put_in_its_place_and_the_others_stay() {
+    fn copied_bits_leave_the_others_unchanged() {
         for n in [1usize, 2, 63, 64, 65, 127, 128, 130, 200] {
             let mut mask: Vec<u64> = (1..=4u64).map(|k| k.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
             mask.truncate(n.div_ceil(64));

@@ -1,8 +1,8 @@
-//! A type in all forms, and the work with each: a program, a mask unrolled once, the older recursive form, and a nest of
-//! loops. Invariant: all of them say the same, which is looked at when they are made.
+//! A type in all forms, and the operations on each: a program, a mask unrolled once, the older recursive form, and a
+//! nest of loops. Invariant: all forms have the same pointers, which is checked when they are made.
 
 use super::bits;
-use super::recursive::Old;
+use super::recursive::RecursiveForm;
 use super::types::{ROOM, Type};
 use crate::timing::{Clock, Series};
 use heapwood_layout::program::{Nest, Node, Piece, Program, ProgramBuf};
@@ -10,13 +10,13 @@ use heapwood_layout::{MASK_BLOCKS, MAX_MASK_WORDS};
 use heapwood_report::CommandError;
 use std::hint::black_box;
 
-/// Objects begin at all bits of a word, one after the other: this far apart, which is odd.
+/// The distance of objects in bits. It is odd, so that objects begin at all bits of a word.
 const APART: usize = 13;
 
-/// Nodes that suffice for a program of so many bytes.
+/// Nodes for a program of this many bytes.
 const NODES: usize = ROOM;
 
-/// How a heap describes the type's elements.
+/// The heap's description of the type's elements.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Mask,
@@ -28,7 +28,7 @@ pub(super) struct Forms {
     program: ProgramBuf<ROOM>,
     /// One bit a word.
     unrolled: Vec<u64>,
-    old: Old,
+    old: RecursiveForm,
     nodes: [Node; NODES],
     out: Vec<u64>,
     pub(super) pointers: u64,
@@ -38,7 +38,7 @@ pub(super) struct Forms {
     pub(super) find: Series,
 }
 
-/// How the elements of a type are described.
+/// The kind of description of a type's elements.
 pub(super) fn kind(ty: &Type) -> Kind {
     if ty.element_words() <= MAX_MASK_WORDS { Kind::Mask } else { Kind::Program }
 }
@@ -50,7 +50,7 @@ pub(crate) fn unroll(program: &Program<'_>) -> Vec<u64> {
     bits
 }
 
-/// The same as the heap takes it.
+/// The same as the heap's layout.
 pub(super) fn mask(element: &Program<'_>) -> [u64; MASK_BLOCKS] {
     let bits = unroll(element);
     std::array::from_fn(|k| bits.get(k).copied().unwrap_or(0))
@@ -86,7 +86,7 @@ impl Forms {
         self.ty.words().div_ceil(8)
     }
 
-    /// Whether all forms have the same bits, wherever they begin.
+    /// Checks that all forms have the same bits at every start.
     fn compare(&mut self) -> Result<(), CommandError> {
         let differs = |form: &str| {
             CommandError::run(format!("{}: {form} has other pointers than the older form", self.ty.name))
@@ -156,8 +156,8 @@ impl Forms {
     }
 }
 
-/// Goes to each pointer of an object, and adds up which words they are; each is made known, or a loop over words that are
-/// all pointers would be a single formula.
+/// Visits each pointer of an object, and adds up the word numbers. Each number goes through `black_box`, or the
+/// compiler would reduce a loop over pointer words to a formula.
 fn find(nest: &Nest<'_>) -> u64 {
     let (mut cursor, mut sum) = (nest.cursor(0), 0u64);
     while let Some(piece) = cursor.next_run() {

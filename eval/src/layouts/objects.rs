@@ -1,7 +1,7 @@
-//! Heaps that objects are allocated from: of each type, and as many bytes without pointers; in one a type has spans of its
-//! own, in the other all types share them. Invariant: what is timed is allocation alone; every stretch begins behind a
-//! collection that leaves nothing, and ends before another is due. No object is ever written, so all memory stays as the
-//! kernel gave it: zero.
+//! Heaps for the allocation of objects of each type, and of pointer-free objects of the same size. In one heap a type
+//! has its own spans, in the other all types share them. Invariant: only allocation is timed. Every stretch begins
+//! after a collection that leaves nothing, and ends before the next one is due. No object is ever written, so all
+//! memory stays zero.
 
 use super::attached::Attached;
 use super::forms::{Kind, kind, mask, unroll};
@@ -15,11 +15,11 @@ use heapwood_report::CommandError;
 use std::hint::black_box;
 use std::ptr::NonNull;
 
-/// A stretch allocates about so many bytes, which caches hold.
+/// The bytes that a stretch allocates. They fit into the CPU's caches.
 const BYTES: usize = 2 << 20;
-/// And so many objects at most.
+/// The most objects of a stretch.
 const MOST: usize = 1 << 16;
-/// Spans that are filled before.
+/// Spans that are filled before the stretch.
 const SPANS: usize = 2;
 
 const CONFIG: Config = Config::DEFAULT
@@ -29,33 +29,33 @@ const CONFIG: Config = Config::DEFAULT
     .conservative_stacks(false)
     .generational(Generational::Off);
 
-/// Layouts are written for so many objects in turn.
+/// The objects that layouts are written for in turn.
 const CELLS: usize = 8;
 
-/// A type, and the bytes without pointers that it is compared with.
+/// A type, and the pointer-free object that it is compared with.
 pub(super) struct Pair {
     typed: ObjectType,
     bare: ObjectType,
-    /// Both are made zeros, because the heap makes those of the type so.
+    /// Both are zeroed, because the heap zeroes the type's objects.
     pub(super) zeroed: bool,
     pub(super) typed_ns: Series,
     pub(super) bare_ns: Series,
-    /// Those that have a size class, and cells in spans.
+    /// The types with a size class, and cells in spans.
     pub(super) span: Option<SpanCost>,
     pub(super) rare: Option<Rare>,
 }
 
-/// What it takes to take a span.
+/// Nanoseconds to take a span.
 pub(super) struct SpanCost {
     pub(super) cells: usize,
     pub(super) ns: Series,
 }
 
-/// The type in the heap in which types share spans, if it does.
+/// The type in the heap with shared spans, if it shares them.
 pub(super) struct Rare {
     typed: ObjectType,
     pub(super) allocate_ns: Series,
-    /// What is written for the layout of an object, alone.
+    /// Nanoseconds to write the layout of an object.
     pub(super) write_ns: Series,
 }
 
@@ -65,11 +65,11 @@ pub(super) struct Objects {
     pub(super) pairs: Vec<Pair>,
 }
 
-/// Whose mutator writes every cell whole.
+/// A heap whose mutator writes every cell whole.
 fn heap() -> Result<Attached, CommandError> {
     let attached = Attached::new(CONFIG)?;
-    // SAFETY: what would be written into each cell are nulls, and cells have never held anything but zeros.
-    unsafe { attached.mutator().types().write_values_whole() };
+    // SAFETY: the mutator would write nulls, and the cells have always held zeros.
+    unsafe { attached.mutator().write_values_whole() };
     Ok(attached)
 }
 
@@ -115,7 +115,7 @@ impl Objects {
                 }
                 rare.write_ns.round(clock, measuring, |times| {
                     for k in 0..times {
-                        // SAFETY: cells that were allocated for the type just now, by this thread, the heap's only one.
+                        // SAFETY: this thread, the heap's only one, allocated the cells for the type just now.
                         unsafe { black_box(space).layouts().write_only_layout(shape, cells[k % CELLS]) };
                     }
                 });
@@ -137,7 +137,7 @@ impl Pair {
         Ok(Pair { typed, bare, zeroed, typed_ns, bare_ns, span, rare })
     }
 
-    /// The type in a heap, and whether its objects are made zeros.
+    /// The type in a heap, and whether its objects are zeroed.
     fn typed(heap: &Attached, ty: &Type) -> Result<(ObjectType, bool), CommandError> {
         let (mutator, heap) = (heap.mutator(), heap.heap());
         let (size, element) = (ty.words() * WORD, ty.element().map_err(CommandError::run)?);
@@ -146,8 +146,8 @@ impl Pair {
             (Kind::Mask, 1) => {
                 let described =
                     TypeDescriptor::masked(size, &unroll(&element.program())).map_err(CommandError::run)?;
-                // Small objects come as they are, to be written by whoever asked for them; large ones do not.
-                (heap.types().register(&described).map_err(CommandError::run)?, SizeClass::of(size).is_none())
+                // Small objects are not zeroed: the caller writes them. Large ones are.
+                (heap.register(&described).map_err(CommandError::run)?, SizeClass::of(size).is_none())
             }
             (Kind::Program, 1) => {
                 let typed =
@@ -174,8 +174,7 @@ impl Pair {
 }
 
 impl Rare {
-    /// The type in a heap in which types share spans; `None` if this one does not even there. What is written for it was
-    /// found to be its pointers.
+    /// The type in a heap with shared spans. `None` if the type has its own spans there, too. Its layout was checked.
     fn new(mixed: &Attached, ty: &Type) -> Result<Option<Rare>, CommandError> {
         let (typed, _) = Pair::typed(mixed, ty)?;
         if SizeClass::of(typed.size()).is_none() {
@@ -185,7 +184,7 @@ impl Rare {
         let space = mixed.heap().space();
         let span = space.find_span(Address::new(object)).expect("an object lies in a span");
         let expected = unroll(&ty.program().map_err(CommandError::run)?.program());
-        // SAFETY: only asked of an object that was allocated just now, in a span of numbers.
+        // SAFETY: the object was allocated just now, in a span with numbers.
         let number = || unsafe { space.layouts().numbered_entry(ObjectRef::new(object)) }.shape();
         match space.layouts().shape(span.shape()).kind() {
             ScanKind::Numbered if number() == typed.shape() => {}
@@ -199,7 +198,7 @@ impl Rare {
     }
 }
 
-/// The pointer bits of an object of so many words, in `len` words.
+/// The pointer bits of an object, in `len` words.
 fn bits(space: &Space, object: usize, len: usize, words: usize) -> Vec<u64> {
     let mut bits = vec![0; len];
     let mut note = |slot: usize| bits[(slot - object) / WORD / 64] |= 1 << ((slot - object) / WORD % 64);
@@ -212,18 +211,17 @@ fn bits(space: &Space, object: usize, len: usize, words: usize) -> Vec<u64> {
 fn use_up(mutator: &Mutator, ty: ObjectType, cell: usize) -> Result<NonNull<u8>, AllocError> {
     let first = mutator.reserve_slow(ty.shape(), cell)?;
     let buffer = mutator.buffer(ty.shape());
-    // SAFETY: all that the run has, which nobody reads.
+    // SAFETY: all cells of the run, which are never read.
     unsafe { buffer.commit(first, buffer.room()) };
     Ok(first)
 }
 
-/// How many objects of so many bytes a stretch allocates.
+/// The number of objects of `bytes` bytes in a stretch.
 fn times(bytes: usize) -> usize {
     (BYTES / bytes).clamp(1, MOST)
 }
 
-/// Nanoseconds an operation that allocates, done so many times. The same is done once before, so that caches hold the
-/// memory whoever had it last.
+/// Nanoseconds an allocating operation, done N times. It runs once before, so that the CPU's caches hold the memory.
 fn time(
     clock: &Clock,
     attached: &Attached,
@@ -242,7 +240,7 @@ fn time(
     for _ in 0..2 {
         mutator.collect().expect("this thread's own mutator");
         heap.space().finish_sweep();
-        // A layout has spans of its own once it has filled one that it shares.
+        // A layout gets its own spans when it has filled a shared one.
         some(SizeClass::of(ty.size()).map_or(1, |class| class.span_cells() * SPANS))
             .map_err(CommandError::run)?;
         let collections = heap.inspect().stats().collections;

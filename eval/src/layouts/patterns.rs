@@ -1,15 +1,15 @@
-//! Patterns of pointers, each as a program and in the older recursive form, and how fast both become bits, from the first
-//! bit of a word on; beside what others measured with Go's programs of the same patterns, which is quoted and not made
-//! here. Invariant: both forms of a pattern have the same bits, which is looked at when it is made.
+//! Patterns of pointers, each as a program and in the older recursive form, and the speed of expanding both into bits,
+//! from the first bit of a word on. Quoted figures are published measurements of Go's programs for the same patterns.
+//! Invariant: both forms of a pattern have the same bits, which is checked when it is made.
 
 use crate::layouts::forms::unroll;
-use crate::layouts::recursive::Old;
+use crate::layouts::recursive::RecursiveForm;
 use crate::timing::{Clock, Series};
 use heapwood_layout::program::{BuildError, Builder, Program};
 use heapwood_report::CommandError;
 use std::hint::black_box;
 
-/// Room for a program; a literal of 120,000 bits has 15,000 bytes.
+/// Room for a program: a literal of 120,000 bits has 15,000 bytes.
 const ROOM: usize = 16 << 10;
 
 pub(crate) struct Pattern {
@@ -17,18 +17,18 @@ pub(crate) struct Pattern {
     pub(crate) words: u64,
     /// The program.
     pub(crate) bytes: Vec<u8>,
-    /// Go's best, in bits a nanosecond, if it is known.
+    /// Go's best pass, in bits a nanosecond, if published.
     pub(crate) go: Option<f64>,
-    old: Old,
+    old: RecursiveForm,
     out: Vec<u64>,
     pub(crate) decode: Series,
     pub(crate) older: Series,
 }
 
-/// Both forms on their way.
+/// Both forms while they are built.
 struct Both {
     program: Builder<ROOM>,
-    old: Vec<Old>,
+    old: Vec<RecursiveForm>,
 }
 
 type Built = Result<Both, BuildError>;
@@ -54,7 +54,7 @@ pub(crate) fn all() -> Result<Vec<Pattern>, CommandError> {
     cases.into_iter().map(|(name, go, built)| Pattern::new(name, go, built)).collect()
 }
 
-/// Bits that repeat only after many.
+/// Bits with a long period.
 fn mixed(n: usize) -> impl Iterator<Item = bool> {
     (0..n).map(|i| i * i % 11 % 3 == 1)
 }
@@ -66,28 +66,29 @@ fn some(bits: impl IntoIterator<Item = bool>) -> Built {
         let word = block.iter().rev().fold(0, |word, &bit| word << 1 | u64::from(bit));
         program.push_bits(word, block.len() as u32)?;
     }
-    Ok(Both { program, old: vec![Old::Bits(bits)] })
+    Ok(Both { program, old: vec![RecursiveForm::Bits(bits)] })
 }
 
 fn array(element: Built, n: u64) -> Built {
     let Both { program: element, old } = element?;
     let mut program = Builder::new();
     program.push_array(element.body(), element.words(), n)?;
-    Ok(Both { program, old: vec![Old::Array(Box::new(Old::Seq(old)), n)] })
+    Ok(Both { program, old: vec![RecursiveForm::Array(Box::new(RecursiveForm::Seq(old)), n)] })
 }
 
 fn node(words: u64) -> Built {
     let mut program = Builder::new();
     program.push_scalars(words)?;
     program.push_pointers(2)?;
-    let scalars = Old::Array(Box::new(Old::Seq(vec![Old::Bits(vec![false])])), words);
-    Ok(Both { program, old: vec![scalars, Old::Bits(vec![true, true])] })
+    let scalars =
+        RecursiveForm::Array(Box::new(RecursiveForm::Seq(vec![RecursiveForm::Bits(vec![false])])), words);
+    Ok(Both { program, old: vec![scalars, RecursiveForm::Bits(vec![true, true])] })
 }
 
 impl Pattern {
     fn new(name: &'static str, go: Option<f64>, built: Built) -> Result<Pattern, CommandError> {
         let Both { program, old } = built.map_err(CommandError::run)?;
-        let (program, old) = (program.try_finish().map_err(CommandError::run)?, Old::Seq(old));
+        let (program, old) = (program.try_finish().map_err(CommandError::run)?, RecursiveForm::Seq(old));
         let out = unroll(&program.program());
         let mut again = vec![0u64; out.len()];
         old.decode(&mut again, 0);

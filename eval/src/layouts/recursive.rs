@@ -1,37 +1,37 @@
-//! The older recursive form of programs, which the document of programs improves on (Go up to 1.4): its interpreter runs through the
-//! body of an array once an element, bit by bit. It shares nothing with the decoder, which is compared with it.
+//! The older recursive form of programs (Go up to 1.4), which the document improves on. Its interpreter runs through
+//! the body of an array once for each element, bit by bit. It shares no code with the decoder that it is compared with.
 
-/// A type described the older way.
+/// A type in the older form.
 #[derive(Clone, Debug)]
-pub(crate) enum Old {
+pub(crate) enum RecursiveForm {
     /// These bits.
     Bits(Vec<bool>),
-    /// An element, and how often it comes.
-    Array(Box<Old>, u64),
-    /// One after the other.
-    Seq(Vec<Old>),
+    /// An element, and its number of repetitions.
+    Array(Box<RecursiveForm>, u64),
+    /// A sequence.
+    Seq(Vec<RecursiveForm>),
 }
 
-impl Old {
-    /// Writes the bits from `bit` of `out` on, one by one, and returns the bit after the last.
+impl RecursiveForm {
+    /// Writes the bits at `bit` of `out`, one by one. Returns the bit after the last.
     ///
     /// # Panics
     /// If they do not fit.
     pub(crate) fn decode(&self, out: &mut [u64], mut bit: usize) -> usize {
         match self {
-            Old::Bits(bits) => {
+            RecursiveForm::Bits(bits) => {
                 for &set in bits {
                     let word = &mut out[bit / 64];
                     *word = *word & !(1 << (bit % 64)) | u64::from(set) << (bit % 64);
                     bit += 1;
                 }
             }
-            Old::Array(element, count) => {
+            RecursiveForm::Array(element, count) => {
                 for _ in 0..*count {
                     bit = element.decode(out, bit);
                 }
             }
-            Old::Seq(parts) => {
+            RecursiveForm::Seq(parts) => {
                 for part in parts {
                     bit = part.decode(out, bit);
                 }
@@ -47,9 +47,15 @@ mod tests {
 
     #[test]
     fn bits_are_written_from_any_bit_on() {
-        let old = Old::Seq(vec![
-            Old::Array(Box::new(Old::Seq(vec![Old::Bits(vec![true, false]), Old::Bits(vec![false])])), 7),
-            Old::Bits(vec![true]),
+        let old = RecursiveForm::Seq(vec![
+            RecursiveForm::Array(
+                Box::new(RecursiveForm::Seq(vec![
+                    RecursiveForm::Bits(vec![true, false]),
+                    RecursiveForm::Bits(vec![false]),
+                ])),
+                7,
+            ),
+            RecursiveForm::Bits(vec![true]),
         ]);
         let (mut ones, mut zeros) = ([!0], [0]);
         assert_eq!((old.decode(&mut ones, 5), old.decode(&mut zeros, 5)), (27, 27));

@@ -1,5 +1,5 @@
-//! All that was measured. What is serialised here is `--json`; the tables show the same numbers. Invariant: what others
-//! measured elsewhere stands under `quoted` and nowhere else.
+//! The report. `--json` prints it as serialised here; the tables show the same numbers. Invariant: published
+//! measurements of others are only under `quoted`.
 
 use super::forms::{Forms, Kind, kind};
 use super::objects::Objects;
@@ -25,19 +25,19 @@ pub(super) struct Row {
     pub(super) words: usize,
     pub(super) bytes: usize,
     pub(super) pointers: u64,
-    /// What the heap knows of it: `mask`, `slice of masks`, `program`, or `slice of programs`.
+    /// The heap's description: `mask`, `slice of masks`, `program`, or `slice of programs`.
     pub(super) described_by: &'static str,
-    /// Allocated, in spans of its own; and as many bytes without pointers.
+    /// Allocation in spans of its own; and of a pointer-free object of the same size.
     pub(super) allocate_ns: Spread,
     pub(super) allocate_no_pointers_ns: Spread,
-    /// Both are made zeros.
+    /// Both are zeroed.
     pub(super) zeroed: bool,
-    /// What is written for the layout of each object in spans of its own: nothing.
+    /// The cost of the layout of each object in spans of its own: none.
     pub(super) layout_bytes_written: usize,
-    /// A span of the type's own taken, for so many objects.
+    /// The cost of taking a span of the type, and the objects in it.
     pub(super) span_ns: Option<Spread>,
     pub(super) span_objects: Option<usize>,
-    /// Allocated while layouts share spans, if this one may; and what is written for its layout, alone.
+    /// Allocation while layouts share spans, if this one may; and writing its layout alone.
     pub(super) rare_ns: Option<Spread>,
     pub(super) rare_layout_ns: Option<Spread>,
     pub(super) decode_ns: Spread,
@@ -59,7 +59,7 @@ pub(super) struct RateRow {
     pub(super) quoted: QuotedRate,
 }
 
-/// What others measured elsewhere.
+/// Published measurements of others.
 #[derive(Serialize)]
 pub(super) struct QuotedRate {
     /// The best pass of Go 1.26.

@@ -1,5 +1,4 @@
-//! What was measured, for people: tables that a terminal shows well and that are Markdown as they are, and under each what
-//! its columns are.
+//! The tables for people, which are valid Markdown, each with an explanation of its columns.
 
 use super::report::Report;
 use heapwood_report::Spread;
@@ -18,9 +17,9 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "pointers. NodeK: K words, then two pointers; Dead: the pointers first. Slices: 32 elements, PtrSlice 1024."
+            "pointers. NodeK: K words, then two pointers; Dead: the pointers first. Slices: 32 elements, PtrSlice 1024.\n\
+             Quoted columns are published measurements on other machines."
         )?;
-        writeln!(f, "Quoted columns were measured by others on other machines; nothing here makes them.")?;
         allocation(f, report)?;
         layouts(f, report)?;
         rates(f, report)
@@ -61,46 +60,25 @@ fn allocation(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             number(row.quoted.go_1_26_ns),
         ]);
     }
-    writeln!(f)?;
-    writeln!(f, "Allocation, nanoseconds an object:")?;
-    writeln!(f)?;
-    writeln!(f, "{table}")?;
-    writeln!(f)?;
-    writeln!(f, "described by: masks reach 256 words; slices repeat the layout of their element.")?;
     writeln!(
         f,
-        "allocate, no pointers: an object of the type, and one of as many bytes without pointers, each in spans of its"
+        "\n\
+             Allocation, nanoseconds an object:\n\
+             \n\
+             {table}\n\
+             \n\
+             described by: masks reach 256 words; slices repeat the layout of their element.\n\
+             allocate, no pointers: an object of the type, and one of as many bytes without pointers, each in spans of its\n\
+             own layout, without collections. The span has the layout, so nothing is written for the layout of an object.\n\
+             zeroed: neither: both are uninitialised, for the caller to write; they differ by noise. both: the heap zeroes objects\n\
+             that the caller may not write whole, so for a fair comparison it zeroes those without pointers,\n\
+             too. Up to 32 KiB it zeroes a run of cells at once, and pointer-free objects one by one, which is the difference.\n\
+             span: taking a span of the type, with its number of objects (zeroed, where objects are); a part of \"allocate\".\n\
+             rare: an object while its layout is rare and shares spans with others: each takes the slow path, is zeroed, and\n\
+             has its layout written: its pointers as bits, or a number (of 192 bytes and more, programs apart). its layout:\n\
+             this alone. -: objects that always have spans or pages of their own."
     )?;
-    writeln!(
-        f,
-        "own layout, collections not counted. For the layout of an object nothing is written there: the span has it."
-    )?;
-    writeln!(
-        f,
-        "zeroed: neither: both come as they are, to be written by whoever asked for them; they differ by noise. both: what"
-    )?;
-    writeln!(
-        f,
-        "the heap does not trust others to write whole is made zeros, so for a fair comparison that without pointers is,"
-    )?;
-    writeln!(
-        f,
-        "too. Up to 32 KiB the heap zeroes a run of cells at once and the other object by object, which is what is seen."
-    )?;
-    writeln!(
-        f,
-        "span: one of the type's own taken, of so many objects (zeroed, where objects are); a part of \"allocate\"."
-    )?;
-    writeln!(
-        f,
-        "rare: an object while its layout is rare and shares spans with others: each takes the slow path, is zeroed, and"
-    )?;
-    writeln!(
-        f,
-        "has its layout written: its pointers as bits, or a number (of 192 bytes and more, programs apart). its layout:"
-    )?;
-    writeln!(f, "this alone. -: objects that always have spans or pages of their own.")?;
-    writeln!(f, "Go 1.26: its SetType benchmark: what the runtime does for the layout of an object.")
+    writeln!(f, "Go 1.26: its SetType benchmark: the runtime's work for the layout of an object.")
 }
 
 fn layouts(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
@@ -135,26 +113,17 @@ fn layouts(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             number(row.quoted.go_1_26_ns),
         ]);
     }
-    writeln!(f)?;
-    writeln!(f, "Layouts as bits, nanoseconds an object:")?;
-    writeln!(f)?;
-    writeln!(f, "{table}")?;
-    writeln!(f)?;
     writeln!(
         f,
-        "decode: the program is expanded into a bitmap. copy mask: the same bits, unrolled once before, are copied there,"
-    )?;
-    writeln!(
-        f,
-        "word by word. recursive: an older form is interpreted, bit by bit, an array again for each element. All three"
-    )?;
-    writeln!(
-        f,
-        "begin at each bit of a word in turn. find: a nest of loops made of the program names each pointer, as for an"
-    )?;
-    writeln!(
-        f,
-        "object that is marked; none is followed. mask bytes: a bit a word. program bytes: the same as a program."
+        "\n\
+             Layouts as bits, nanoseconds an object:\n\
+             \n\
+             {table}\n\
+             \n\
+             decode: the program is expanded into a bitmap. copy mask: the same bits, unrolled once before, are copied there,\n\
+             word by word. recursive: an older form is interpreted, bit by bit, an array again for each element. All three\n\
+             begin at each bit of a word in turn. find: a nest of loops made of the program visits each pointer, as for an\n\
+             object that is marked; none is followed. mask bytes: a bit a word. program bytes: the same as a program."
     )?;
     writeln!(
         f,
@@ -174,13 +143,13 @@ fn rates(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             number(row.quoted.go_1_26_best_bits_per_ns),
         ]);
     }
-    writeln!(f)?;
-    writeln!(f, "Programs decoded into a bitmap from the first bit of a word on, bits a nanosecond:")?;
-    writeln!(f)?;
-    writeln!(f, "{table}")?;
-    writeln!(f)?;
     writeln!(
         f,
-        "Quoted is the best of Go's passes: the largest number in parentheses is what it compares with."
-    )
+        "\n\
+             Programs decoded into a bitmap from the first bit of a word on, bits a nanosecond:\n\
+             \n\
+             {table}\n\
+             "
+    )?;
+    writeln!(f, "Quoted is the best of Go's passes: compare it with the largest number in parentheses.")
 }

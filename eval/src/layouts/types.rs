@@ -1,14 +1,13 @@
-//! The types of Go's SetType benchmarks, and what others measured with them elsewhere: numbers that are quoted and not
-//! made here.
+//! The types of Go's SetType benchmarks, and published measurements of them.
 
-use super::recursive::Old;
+use super::recursive::RecursiveForm;
 use heapwood_layout::program::{BuildError, Builder, ProgramBuf};
 use serde::Serialize;
 
-/// Room for the programs, which have a dozen bytes.
+/// Room for the programs, which have about 12 bytes.
 pub(super) const ROOM: usize = 64;
 
-/// A type: so many elements of some words, pointers and words.
+/// A type: a number of elements of pointers and words.
 pub(super) struct Type {
     pub(super) name: &'static str,
     before: u64,
@@ -18,7 +17,7 @@ pub(super) struct Type {
     pub(super) quoted: Quoted,
 }
 
-/// What others measured elsewhere, in nanoseconds an object.
+/// Published measurements, in nanoseconds an object.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Quoted {
     /// Go before the commit: a mask unrolled once and copied.
@@ -96,12 +95,14 @@ impl Type {
     }
 
     /// The older form: an array is interpreted again for each element.
-    pub(super) fn old(&self) -> Old {
-        let run = |pointer: bool, words: u64| Old::Array(Box::new(Old::Bits(vec![pointer])), words);
+    pub(super) fn old(&self) -> RecursiveForm {
+        let run = |pointer: bool, words: u64| {
+            RecursiveForm::Array(Box::new(RecursiveForm::Bits(vec![pointer])), words)
+        };
         let parts = [(false, self.before), (true, self.pointers), (false, self.behind)];
         let parts = parts.into_iter().filter(|(_, words)| *words > 0);
-        Old::Array(
-            Box::new(Old::Seq(parts.map(|(pointer, words)| run(pointer, words)).collect())),
+        RecursiveForm::Array(
+            Box::new(RecursiveForm::Seq(parts.map(|(pointer, words)| run(pointer, words)).collect())),
             self.elements,
         )
     }

@@ -1,8 +1,8 @@
-//! Streams of frees out of a heap of which every page is in use. Invariant: after a pass whatever it freed is in use
-//! again, and a new cycle has begun, so that the first free of a chunk makes its note for the scavenger in every pass.
+//! Streams of frees from a heap with every page in use. Invariant: after a pass all pages are in use again, and a new
+//! cycle has begun, so that in every pass the first free of a chunk writes the scavenger's index.
 
 use super::fresh::MOST;
-use super::record::{How, PASS, Record, State, Stream, What};
+use super::record::{Access, Operation, PASS, Record, State, Stream};
 use super::states::{Allocator, CHUNK, ONE, Pages};
 use crate::draw::Draw;
 use crate::timing::Clock;
@@ -10,13 +10,13 @@ use heapwood_os::LEAST_KERNEL_PAGE;
 use heapwood_pages::{PageCount, PageIndex};
 use heapwood_report::CommandError;
 
-/// How many runs are freed in one visit.
+/// The runs freed under one acquisition of the lock.
 pub(super) const BATCH: usize = 64;
 
-/// The pages of the chunks that have their notes for the scavenger in one page of memory.
+/// The pages of the chunks whose entries of the scavenger's index lie in one page of memory.
 const INDEX_PAGES: usize = LEAST_KERNEL_PAGE / size_of::<u32>() * CHUNK;
 
-/// What is freed, in which order.
+/// The pages to free, in order.
 pub(super) struct Orders {
     ascending: Vec<Pages>,
     random: Vec<Pages>,
@@ -37,7 +37,7 @@ impl Orders {
     }
 }
 
-/// So many different pages from all over the heap: one of each stretch of it, in random order.
+/// Distinct pages from all parts of the heap: one of each part, in random order.
 fn all_over(size: PageCount, count: usize) -> Vec<usize> {
     let mut draw = Draw::new();
     let begin = |k: usize| (k as u128 * size.0 as u128 / count as u128) as usize;
@@ -53,25 +53,25 @@ pub(super) fn round<A: Allocator>(
     full: &mut A,
     PageCount(full_size): PageCount,
     orders: &Orders,
-    how: How,
+    how: Access,
     clock: &Clock,
     record: &mut Record,
 ) -> Result<(), CommandError> {
-    // Before anything is timed, the kernel puts memory behind all of the scavenger's index.
+    // Before anything is timed, all of the scavenger's index is made resident.
     let mut pages = (0..full_size).step_by(INDEX_PAGES);
     pages.try_for_each(|page| full.give(PageIndex(page), ONE)).map_err(CommandError::run)?;
     while full.take(ONE).is_ok() {}
     for (what, order) in [
-        (What::FreeAscending, &orders.ascending),
-        (What::FreeRandom, &orders.random),
-        (What::FreeEveryOther, &orders.every_other),
+        (Operation::FreeAscending, &orders.ascending),
+        (Operation::FreeRandom, &orders.random),
+        (Operation::FreeEveryOther, &orders.every_other),
     ] {
         stream(full, (what, how), order, clock, record, |full| {
             order.iter().take_while(|&&(first, count)| full.give(first, count).is_ok()).count()
         })?;
     }
     let order = &orders.every_other;
-    stream(full, (What::FreeEveryOtherInBatches, how), order, clock, record, |full| {
+    stream(full, (Operation::FreeEveryOtherInBatches, how), order, clock, record, |full| {
         let freed = order.chunks(BATCH).take_while(|batch| full.give_batch(batch).is_ok());
         freed.map(<[Pages]>::len).sum()
     })
@@ -79,7 +79,7 @@ pub(super) fn round<A: Allocator>(
 
 fn stream<A: Allocator>(
     full: &mut A,
-    (what, how): (What, How),
+    (what, how): (Operation, Access),
     order: &[Pages],
     clock: &Clock,
     record: &mut Record,
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn random_pages_are_different_and_from_all_over() {
+    fn random_pages_are_distinct_and_from_all_parts() {
         for (size, count) in [(512, 512), (1 << 30, 1 << 10)] {
             let mut pages = all_over(PageCount(size), count);
             assert_ne!(pages, { (0..count).collect::<Vec<_>>() });

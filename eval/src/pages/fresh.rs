@@ -1,32 +1,32 @@
-//! Streams of allocations out of pages that were never used, bare, with the lock and through a page cache. Invariant:
-//! a pass asks for no more than there is, so that no failed request is among those timed.
+//! Streams of allocations from pages never used: bare, with the lock, and through a page cache. Invariant: a pass
+//! requests no more pages than there are, so that no failed request is timed.
 
-use super::record::{How, PASS, Record, State, Stream, What};
+use super::record::{Access, Operation, PASS, Record, State, Stream};
 use super::states::{Allocator, Bare, Fresh, Shared, tables_bytes};
 use crate::timing::{Clock, Pass};
 use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun};
 use heapwood_report::CommandError;
 use std::hint::black_box;
 
-/// How many pages at once.
+/// The pages of one allocation.
 pub(super) const SIZES: [usize; 14] = [1, 2, 4, 8, 12, 15, 16, 17, 32, 64, 128, 256, 512, 1024];
 
-/// A cache never serves more.
+/// The most pages that a cache serves.
 const MOST_CACHED: usize = PageCache::BLOCK;
 
 /// The most operations of a pass.
 pub(super) const MOST: usize = 1 << 17;
 
-/// The most pages that one uses up.
+/// The most pages that a pass uses.
 const MOST_PAGES: usize = 1 << 22;
 
-/// Fewer operations than this would be lost in what the clock costs.
+/// With fewer operations the cost of the clock would dominate.
 pub(super) const LEAST: usize = 8;
 
-/// Operations among which the first do not matter.
+/// The operations after which the first ones do not matter.
 const ENOUGH: usize = 1 << 12;
 
-/// The most heaps of a pass, and the most that their tables may take together: what a core's own caches hold.
+/// The most heaps of a pass, and the most bytes of their tables: they fit into a core's own caches.
 const MOST_COPIES: usize = 64;
 const CACHE: usize = 256 << 10;
 
@@ -38,7 +38,7 @@ pub(super) fn bare(
     record: &mut Record,
 ) -> Result<(), CommandError> {
     for pages in SIZES {
-        stream(fresh, size, clock, record, (pages, How::Bare), |heap, _, count| heap.allocate(count))?;
+        stream(fresh, size, clock, record, (pages, Access::Bare), |heap, _, count| heap.allocate(count))?;
     }
     Ok(())
 }
@@ -51,12 +51,12 @@ pub(super) fn shared(
     record: &mut Record,
 ) -> Result<(), CommandError> {
     for pages in SIZES {
-        stream(fresh, size, clock, record, (pages, How::Lock), |heap, _, count| {
+        stream(fresh, size, clock, record, (pages, Access::Lock), |heap, _, count| {
             heap.allocate_uncached(count)
         })?;
     }
     for pages in SIZES.into_iter().filter(|&pages| pages <= MOST_CACHED) {
-        stream(fresh, size, clock, record, (pages, How::Cached), |heap, cache, count| {
+        stream(fresh, size, clock, record, (pages, Access::Cached), |heap, cache, count| {
             heap.allocate(cache, count)
         })?;
     }
@@ -71,8 +71,8 @@ struct Taking<'a, A> {
     last: usize,
 }
 
-/// How many heaps a pass empties one after the other. The first operations after heaps were made, which is the kernel's
-/// work, cost more than later ones, and on one tiny heap there would be few others.
+/// The heaps that a pass empties in sequence. The first operations after heaps were made cost more than later ones, and
+/// one tiny heap would have few others.
 fn copies(size: PageCount, operations: usize) -> usize {
     let fit = CACHE / tables_bytes(size).max(1) as usize;
     (ENOUGH / operations).min(fit).clamp(1, MOST_COPIES)
@@ -83,16 +83,16 @@ fn stream<A: Allocator>(
     size: PageCount,
     clock: &Clock,
     record: &mut Record,
-    (pages, how): (usize, How),
+    (pages, how): (usize, Access),
     take: impl Fn(&mut A, &mut PageCache, PageCount) -> Result<PageRun, AllocateError>,
 ) -> Result<(), CommandError> {
-    let stream = Stream { state: State::Fresh, what: What::Allocate, pages, how };
+    let stream = Stream { state: State::Fresh, what: Operation::Allocate, pages, how };
     let count = PageCount(pages);
     let most = (size.0 / pages).min(MOST).min(MOST_PAGES / pages);
     if most < LEAST {
         return Ok(());
     }
-    // A cache that cannot serve leaves less than half of a block.
+    // A cache that cannot serve a request has less than half a block.
     let (room, copies) = ((2 * most * pages).min(size.0), copies(size, most));
     fresh.make(copies, room)?;
     let copies = fresh.heaps.len();
@@ -126,8 +126,8 @@ fn stream<A: Allocator>(
     }
 }
 
-/// Takes runs until they are so many or none is left; how many, and the first page of the last. What is used of a run is
-/// its two numbers, each for itself: a result stored as a whole and read back would cost stalls that are not the
+/// Takes up to `operations` runs. Returns their number, and the first page of the last one. The two numbers of a run
+/// are used separately: storing a result as a whole and reading it back would cause stalls that are not the
 /// allocator's.
 #[inline(always)]
 pub(super) fn runs(

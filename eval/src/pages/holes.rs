@@ -1,9 +1,9 @@
 //! Streams and pairs on a heap with holes, with the lock and through a page cache. Making such a heap takes long, so it
-//! is made once, and after each pass the runs that the pass took are freed. Invariant: before every pass the heap has
-//! the same holes; which runs a stream takes is found out once, by trying it.
+//! is made once, and the runs of each pass are freed after it. Invariant: before every pass the heap has the same
+//! holes. The runs of a stream are determined once, by a trial.
 
 use super::fresh::{MOST, runs};
-use super::record::{How, PASS, Record, State, Stream, What};
+use super::record::{Access, Operation, PASS, Record, State, Stream};
 use super::states::{Pages, Shared};
 use crate::timing::Clock;
 use heapwood_pages::{PageCache, PageCount};
@@ -17,7 +17,7 @@ const PAIRS: usize = 1 << 14;
 pub(super) struct Holes {
     state: State,
     heap: Shared,
-    /// What each stream takes.
+    /// The runs of each stream.
     taken: Vec<(Stream, Vec<Pages>)>,
 }
 
@@ -26,15 +26,15 @@ impl Holes {
         Holes { state, heap, taken: Vec::new() }
     }
 
-    /// Allocates in a stream, until the pass is long enough or no run is left.
+    /// Allocates until the pass is long enough or no run is left.
     pub(super) fn allocate(
         &mut self,
         pages: usize,
-        how: How,
+        how: Access,
         clock: &Clock,
         record: &mut Record,
     ) -> Result<(), CommandError> {
-        let stream = Stream { state: self.state, what: What::Allocate, pages, how };
+        let stream = Stream { state: self.state, what: Operation::Allocate, pages, how };
         let count = PageCount(pages);
         let Some((_, taken)) = self.taken.iter().find(|(of, _)| *of == stream) else {
             let taken = self.try_out(count, how)?;
@@ -45,7 +45,7 @@ impl Holes {
         let mut cache = PageCache::EMPTY;
         let heap = &self.heap;
         let work = |cache: &mut PageCache| match how {
-            How::Cached => runs(taken.len(), count, |count| heap.allocate(cache, count)).0,
+            Access::Cached => runs(taken.len(), count, |count| heap.allocate(cache, count)).0,
             _ => runs(taken.len(), count, |count| heap.allocate_uncached(count)).0,
         };
         let undo = |cache: &mut PageCache| give_back(heap, cache, taken);
@@ -54,11 +54,11 @@ impl Holes {
         Ok(())
     }
 
-    fn try_out(&self, count: PageCount, how: How) -> Result<Vec<Pages>, CommandError> {
+    fn try_out(&self, count: PageCount, how: Access) -> Result<Vec<Pages>, CommandError> {
         let (mut cache, mut taken) = (PageCache::EMPTY, Vec::new());
         while taken.len() < MOST {
             let run = match how {
-                How::Cached => self.heap.allocate(&mut cache, count),
+                Access::Cached => self.heap.allocate(&mut cache, count),
                 _ => self.heap.allocate_uncached(count),
             };
             match run {
@@ -70,14 +70,14 @@ impl Holes {
         Ok(taken)
     }
 
-    /// Allocates where there is room, and frees the same run.
+    /// Allocates a run, and frees it.
     pub(super) fn pair(
         &mut self,
         pages: usize,
         clock: &Clock,
         record: &mut Record,
     ) -> Result<(), CommandError> {
-        let stream = Stream { state: self.state, what: What::AllocateAndFree, pages, how: How::Lock };
+        let stream = Stream { state: self.state, what: Operation::AllocateAndFree, pages, how: Access::Lock };
         let count = black_box(PageCount(pages));
         let work = |heap: &mut Shared| {
             let pair = || {
@@ -116,7 +116,7 @@ mod tests {
             let (clock, mut record) = (Clock::new(), Record::default());
             let mut holes = Holes::new(state, heap);
             for _ in 0..2 {
-                for how in [How::Lock, How::Cached] {
+                for how in [Access::Lock, Access::Cached] {
                     holes.allocate(1, how, &clock, &mut record).unwrap();
                     holes.allocate(2, how, &clock, &mut record).unwrap();
                 }

@@ -1,8 +1,8 @@
-//! The steady mix: of a heap that is in use to 90 %, a random run is freed and one of another size allocated, again and
-//! again. It is done without a lock, since only the bare allocator can be told which pages to take, and so can be
-//! brought back to where it began. Invariant: before every pass the heap and the list of runs are the same.
+//! The steady mix: a heap with 90 % of its pages in use, in which random runs are freed and runs of other sizes
+//! allocated in turn. It runs without a lock, since only the bare allocator can claim given pages, which restores the
+//! initial state. Invariant: before every pass the heap and the list of runs are the same.
 
-use super::record::{How, PASS, Record, State, Stream, What};
+use super::record::{Access, Operation, PASS, Record, State, Stream};
 use super::states::{Bare, Pages};
 use crate::draw::Draw;
 use crate::timing::Clock;
@@ -10,7 +10,7 @@ use heapwood_pages::PageCount;
 use heapwood_report::CommandError;
 use std::hint::black_box;
 
-/// The most runs of which one is chosen.
+/// The most runs to choose from.
 pub(super) const MOST_RUNS: usize = 1 << 17;
 
 const PAIRS: usize = 1 << 15;
@@ -18,16 +18,16 @@ const PAIRS: usize = 1 << 15;
 /// The longest run.
 const LONGEST: usize = 16;
 
-/// The heap and the runs of it that may be freed.
+/// The heap and its runs that may be freed.
 pub(super) struct Mix {
     heap: Bare,
-    /// As they are before a pass.
+    /// The runs before a pass.
     runs: Vec<Pages>,
-    /// As they are now.
+    /// The runs now.
     now: Vec<Pages>,
-    /// Which run is freed, and how many pages are allocated after.
+    /// The run to free, and the pages to allocate after it.
     pairs: Vec<(u32, u32)>,
-    /// What a pass frees and allocates, pair by pair.
+    /// The frees and allocations of a pass, in pairs.
     done: Vec<(Pages, Pages)>,
 }
 
@@ -40,7 +40,8 @@ impl Mix {
     }
 
     pub(super) fn round(&mut self, clock: &Clock, record: &mut Record) -> Result<(), CommandError> {
-        let stream = Stream { state: State::RandomRuns, what: What::Mix, pages: LONGEST, how: How::Bare };
+        let stream =
+            Stream { state: State::RandomRuns, what: Operation::Mix, pages: LONGEST, how: Access::Bare };
         if self.done.is_empty() {
             self.try_out()?;
             record.tried(stream, PAIRS);
@@ -77,7 +78,7 @@ impl Mix {
     }
 }
 
-/// Frees a run and allocates one. If none is long enough, it is as long as the one freed, so that there is one.
+/// Frees a run and allocates one. If no run is long enough, it allocates the length of the freed run, which fits.
 #[inline(always)]
 fn step(heap: &mut Bare, runs: &mut [Pages], (at, pages): (u32, u32)) -> Option<()> {
     let run = runs.get_mut(at as usize)?;
@@ -92,7 +93,7 @@ fn step(heap: &mut Bare, runs: &mut [Pages], (at, pages): (u32, u32)) -> Option<
 }
 
 fn differs() -> CommandError {
-    CommandError::run("a run that is in use could not be freed, or what was freed not be taken")
+    CommandError::run("a run in use could not be freed, or freed pages could not be taken")
 }
 
 #[cfg(test)]
@@ -101,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pass_leaves_no_trace() {
+    fn a_pass_restores_the_heap() {
         for chunks in [1, 20] {
             let (heap, runs) = random_runs(PageCount(chunks * CHUNK), MOST_RUNS).unwrap();
             let before = heap.snapshot();

@@ -1,15 +1,14 @@
-//! What was measured of one heap: for every stream of operations the nanoseconds an operation, round by round.
-//! Invariant: a series has one value a round, but for the first round, which only warms up and leaves behind how many
-//! operations a pass has.
+//! The measurements of one heap: nanoseconds an operation, for every stream of operations and round. Invariant: a
+//! series has one value a round, except the first round, which warms up and determines the operations of a pass.
 
-use crate::timing::{Enough, Pass};
+use crate::timing::{Pass, PassEnd};
 use serde::Serialize;
 use std::time::Duration;
 
-/// A pass over a heap is long enough with this.
-pub(super) const PASS: Enough = Enough { ns: 50_000.0, wall: Duration::MAX };
+/// The operations of a pass that is long enough.
+pub(super) const PASS: PassEnd = PassEnd { ns: 50_000.0, wall: Duration::MAX };
 
-/// The states heaps are in.
+/// The states of heaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum State {
@@ -17,18 +16,18 @@ pub(super) enum State {
     Fresh,
     /// Every page is in use.
     Full,
-    /// Every other page is in use, but for the last 64, which are free.
+    /// Every other page is in use, except the last 64, which are free.
     Checkerboard,
-    /// 90 % of the pages are in use, each page drawn for itself.
+    /// 90 % of the pages are in use, each at random.
     RandomPages,
     /// 90 % of the pages are in use, in runs of 1 to 16 pages.
     RandomRuns,
 }
 
-/// What is done over and over.
+/// The repeated operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum What {
+pub(super) enum Operation {
     Allocate,
     /// An allocation, and a free of the same run: one operation.
     AllocateAndFree,
@@ -41,13 +40,13 @@ pub(super) enum What {
     Mix,
 }
 
-/// By which way.
+/// The path of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum How {
-    /// The allocator alone: what a holder of the lock does.
+pub(super) enum Access {
+    /// The allocator alone: the work inside the lock.
     Bare,
-    /// Taking and letting go an uncontended lock each time.
+    /// With an uncontended lock around each operation.
     Lock,
     /// Through a mutator's page cache.
     Cached,
@@ -57,21 +56,21 @@ pub(super) enum How {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Stream {
     pub(super) state: State,
-    pub(super) what: What,
-    /// How many pages at once.
+    pub(super) what: Operation,
+    /// The pages of one operation.
     pub(super) pages: usize,
-    pub(super) how: How,
+    pub(super) how: Access,
 }
 
 /// A stream's passes.
 pub(super) struct Series {
     pub(super) stream: Stream,
-    /// Of a pass over one heap, however often that is repeated.
+    /// The operations of one pass over one heap.
     pub(super) operations: usize,
     pub(super) ns: Vec<f64>,
 }
 
-/// All series of one heap, in the order in which they were first met.
+/// All series of one heap, in the order of their first values.
 #[derive(Default)]
 pub(super) struct Record {
     series: Vec<Series>,
@@ -84,7 +83,7 @@ impl Record {
         self.measuring = true;
     }
 
-    /// How many operations a pass of the stream has, if that is known.
+    /// The operations of a pass of the stream, if known.
     pub(super) fn operations(&self, stream: Stream) -> Option<usize> {
         self.find(stream).map(|series| series.operations)
     }
@@ -98,14 +97,14 @@ impl Record {
         &self.series
     }
 
-    /// The stream was tried out.
+    /// Records the trial of a stream.
     pub(super) fn tried(&mut self, stream: Stream, operations: usize) {
         if self.find(stream).is_none() {
             self.series.push(Series { stream, operations, ns: Vec::new() });
         }
     }
 
-    /// The stream was timed.
+    /// Records a time of a stream.
     pub(super) fn timed(&mut self, stream: Stream, pass: Pass) {
         self.tried(stream, pass.operations);
         if self.measuring {

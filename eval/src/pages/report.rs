@@ -1,7 +1,7 @@
-//! All that was measured. What is serialised here is `--json`; the tables show the same numbers. Invariant: a stream has
-//! a cell for each heap on which enough of it fits, and no other.
+//! The report. `--json` prints it as serialised here; the tables show the same numbers. Invariant: a stream has a cell
+//! for each heap that has room for enough operations, and no other.
 
-use super::record::{How, Record, State, Stream};
+use super::record::{Access, Record, State, Stream};
 use super::states::tables_bytes;
 use super::{sharing, threads};
 use crate::args::Pages;
@@ -11,14 +11,14 @@ use heapwood_report::size::exact;
 use heapwood_report::{Header, Spread};
 use serde::Serialize;
 
-/// Flatness is told of streams up to this many pages.
+/// The largest request for which flatness is reported.
 const MOST_FLAT: usize = 17;
 
 #[derive(Serialize)]
 pub(super) struct Report {
     #[serde(flatten)]
     pub(super) header: Header,
-    /// What the clock costs, which is taken off.
+    /// The cost of the clock, which is subtracted.
     pub(super) clock_ns: f64,
     pub(super) heaps: Vec<HeapRow>,
     pub(super) skipped: Vec<Skipped>,
@@ -33,11 +33,11 @@ pub(super) struct Report {
 pub(super) struct HeapRow {
     pub(super) bytes: usize,
     pub(super) pages: usize,
-    /// About.
+    /// Approximately.
     pub(super) tables_bytes: u64,
 }
 
-/// A heap that was not.
+/// A heap that was skipped.
 #[derive(Serialize)]
 pub(super) struct Skipped {
     pub(super) bytes: usize,
@@ -57,17 +57,17 @@ pub(super) struct Row {
 pub(super) struct Cell {
     /// The heap.
     pub(super) bytes: usize,
-    /// Of a pass over one heap, however often that is repeated.
+    /// The operations of one pass over one heap.
     pub(super) operations: usize,
     pub(super) ns: Spread,
 }
 
-/// How much the size of the heap matters to a stream, by medians.
+/// The effect of the heap's size on a stream, by medians.
 #[derive(Serialize)]
 pub(super) struct Flatness {
     pub(super) pages: usize,
-    pub(super) how: How,
-    /// The dearest over the cheapest.
+    pub(super) how: Access,
+    /// The slowest over the fastest.
     pub(super) ratio: f64,
     pub(super) dearest_bytes: usize,
     pub(super) cheapest_bytes: usize,
@@ -106,7 +106,7 @@ impl HeapRow {
 }
 
 impl Flatness {
-    /// Of a stream out of fresh pages on several heaps.
+    /// The flatness of a stream from fresh pages on several heaps.
     fn of(row: &Row) -> Option<Flatness> {
         let Stream { state, pages, how, .. } = row.stream;
         if state != State::Fresh || pages > MOST_FLAT || row.heaps.len() < 2 {
@@ -124,7 +124,7 @@ impl Flatness {
     }
 }
 
-/// The streams in the order in which they are measured, which is that of the heap that has most of them.
+/// The streams in the order of measurement, which is that of the heap with most streams.
 fn rows(measured: &[(PageCount, Record)]) -> Vec<Row> {
     let most = measured.iter().map(|(_, record)| record).max_by_key(|record| record.series().len());
     let streams = most.into_iter().flat_map(|record| record.series().iter().map(|series| series.stream));

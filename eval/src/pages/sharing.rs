@@ -1,9 +1,9 @@
-//! What sharing costs: the visits of the lock for handing out 1 GiB in spans and taking it back, cached with frees in
-//! batches against one by one, and how long each visit is inside. Visits are counted by the shared allocator. The time
-//! inside is that of the bare allocator doing what the visits do: which cache came to each visit is found out by a run
-//! without timing, and the timed one shows the allocator the same caches in the same order, without the requests between
-//! that the caches served themselves. Left out are the notes for the scavenger, a load and a compare a freed run.
-//! Invariant: the timed run leaves every page free, as the counted one does.
+//! The cost of sharing: the acquisitions of the lock for allocating 1 GiB in spans and freeing it, with caches and
+//! batched frees or one by one, and the time inside the lock. The shared allocator counts acquisitions. The time inside
+//! is that of the bare allocator for the same work: a first run without timing records the cache of each acquisition.
+//! The timed run passes the same caches in the same order, without the requests that caches serve themselves. It leaves
+//! out the scavenger's index, a load and a compare for each freed run. Invariant: the timed run leaves every page free,
+//! as the counted one does.
 
 use super::frees::BATCH;
 use super::states::{Bare, Pages, Shared, fresh};
@@ -19,8 +19,8 @@ const HEAP: PageCount = PageCount::from_bytes(1 << 30);
 /// Pages a span.
 const SIZES: [usize; 5] = [1, 4, 8, 15, 16];
 
-/// Read-modify-writes on lines that threads share, for each uncontended visit: the compare-exchange that takes the lock,
-/// and the swap that lets it go. The count of pages in use and the notes of the index are plain stores.
+/// Read-modify-writes on shared cache lines for an uncontended acquisition: the compare-exchange that takes the lock
+/// and the swap that releases it. The count of pages in use and the index are plain stores.
 pub(super) const WRITES_A_VISIT: u64 = 2;
 
 /// All cases.
@@ -34,16 +34,16 @@ struct Case {
     ns: Vec<f64>,
 }
 
-/// What is done to hand out everything and take it back.
+/// The operations that allocate everything and free it.
 struct Plan {
-    /// What the cache holds at each visit that asks for pages; empty without caching.
+    /// The cache at each acquisition that requests pages; empty without caching.
     refills: Vec<PageCache>,
-    /// What it holds in the end.
+    /// The cache at the end.
     rest: PageCache,
     spans: Vec<Pages>,
 }
 
-/// What came of one case.
+/// The result of one case.
 #[derive(Serialize)]
 pub(super) struct Outcome {
     pub(super) pages: usize,
@@ -52,7 +52,7 @@ pub(super) struct Outcome {
     pub(super) visits: u64,
     pub(super) visits_per_mib: f64,
     pub(super) shared_writes_per_mib: f64,
-    /// Inside the lock.
+    /// Time inside the lock.
     pub(super) ns_per_visit: Spread,
     pub(super) ns_per_mib: Spread,
 }
@@ -67,7 +67,7 @@ impl Sharing {
         Ok(Sharing(each.map(case).collect::<Result<_, CommandError>>()?))
     }
 
-    /// Every case once.
+    /// Measures every case once.
     pub(super) fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), CommandError> {
         for case in &mut self.0 {
             let ns = case.plan.inside(clock, case.cached)? / case.visits as f64;
@@ -114,7 +114,7 @@ impl Plan {
                         run
                     }
                     Err(_) => {
-                        // The request that found nothing is none of those to come, nor what became of the cache then.
+                        // The failed request and its effect on the cache are not part of the timed run.
                         plan.rest = cache;
                         return Ok(plan);
                     }
@@ -128,7 +128,7 @@ impl Plan {
         }
     }
 
-    /// What the shared allocator counts.
+    /// Counts by the shared allocator.
     fn visits(&self, cached: bool) -> Result<u64, CommandError> {
         let heap: Shared = fresh(HEAP)?;
         let before = heap.stats().lock_acquisitions;
@@ -153,7 +153,7 @@ impl Plan {
         if figures.free == HEAP { Ok(figures.lock_acquisitions - before) } else { Err(differs()) }
     }
 
-    /// How long the bare allocator takes for what the visits do.
+    /// The bare allocator's time for the work inside the lock.
     fn inside(&self, clock: &Clock, cached: bool) -> Result<f64, CommandError> {
         let mut heap: Bare = fresh(HEAP)?;
         let count = self.spans.first().map_or(PageCount(0), |&(_, count)| black_box(count));
@@ -179,7 +179,7 @@ impl Plan {
 }
 
 fn differs() -> CommandError {
-    CommandError::run("spans handed out again are not those handed out before")
+    CommandError::run("the timed run allocated other spans than the counted run")
 }
 
 #[cfg(test)]
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn visits_are_those_of_refills_and_batches() {
+    fn locks_are_taken_for_refills_and_batches() {
         for pages in [1, 15] {
             let plan = Plan::new(PageCount(pages), true).unwrap();
             let batches = plan.spans.len().div_ceil(BATCH);

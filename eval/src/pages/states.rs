@@ -1,6 +1,6 @@
-//! Heaps in known states, of tables only: no page of theirs is ever touched. Invariant: what is made here depends on the
-//! size alone, so every round and every run meets the same pages. States with holes are made of a full heap by giving
-//! pages back, chunk by chunk; their free pages have memory behind them, as those of a heap that has been used.
+//! Heaps in known states, which are only tables: their pages are never touched. Invariant: a state depends only on the
+//! size, so every round and every run has the same pages. States with holes are made from a full heap by freeing pages,
+//! chunk by chunk. Their free pages count as resident, as in a heap that was used.
 
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
@@ -13,27 +13,27 @@ use heapwood_workloads::random::Random;
 pub(super) type Bare = PageAllocator<Bits48>;
 pub(super) type Shared = SharedPages<Bits48>;
 
-/// Some pages that lie together.
+/// A run of pages.
 pub(super) type Pages = (PageIndex, PageCount);
 
 pub(super) const ONE: PageCount = PageCount(1);
 
-/// The pages of a chunk, of which every heap has a whole number.
+/// The pages of a chunk. A heap is a whole number of chunks.
 pub(super) const CHUNK: usize = 512;
 
 /// The tables of a chunk: two bits a page, its summary and its share of those above, and a word of the scavenger's
 /// index.
 const CHUNK_TABLES: f64 = 2.0 * CHUNK as f64 / 8.0 + 8.0 * 8.0 / 7.0 + 4.0;
 
-/// A heap whose tables are too large to be made for every pass.
+/// The size from which a heap's tables are too large to be made for every pass.
 pub(super) const LARGE: PageCount = PageCount(1 << 26);
 
-/// What the tables of a heap take.
+/// The bytes of a heap's tables.
 pub(super) fn tables_bytes(size: PageCount) -> u64 {
     ((size.0 / CHUNK) as f64 * CHUNK_TABLES) as u64
 }
 
-/// What both kinds of allocators have.
+/// The interface of both kinds of allocators.
 pub(super) trait Allocator: Sized {
     fn made_of(pages: Bare) -> Result<Self, CommandError>;
     /// Without a page cache.
@@ -41,14 +41,13 @@ pub(super) trait Allocator: Sized {
     fn give(&mut self, first: PageIndex, count: PageCount) -> Result<(), FreeError>;
     fn give_batch(&mut self, runs: &[Pages]) -> Result<(), FreeError>;
     fn flush(&mut self, cache: &mut PageCache);
-    /// Has the kernel put memory behind what tables a heap of pages never used has not touched yet, so that no stream
-    /// pays for that.
+    /// Makes the tables of unused pages resident, so that no stream pays for page faults.
     fn touch(&mut self) -> Result<(), CommandError>;
-    /// A collection begins, as far as the pages know of it.
+    /// Begins a cycle, as a collection does.
     fn new_cycle(&mut self);
 }
 
-/// What both have under one name or another: allocating without a cache, freeing, flushing.
+/// The operations that both have under one name or another: allocating without a cache, freeing, flushing.
 macro_rules! forward {
     ($type:ident, $take:ident) => {
         #[inline(always)]
@@ -86,7 +85,7 @@ impl Allocator for Shared {
         SharedPages::over(&SYSTEM, pages).map_err(CommandError::run)
     }
     fn touch(&mut self) -> Result<(), CommandError> {
-        // A note in the index, which growing does not write: a page is used, freed and released again.
+        // Growing does not write the index, so a page is allocated, freed and released.
         let first = self.take(ONE).map_err(CommandError::run)?.first;
         self.give(first, ONE).map_err(CommandError::run)?;
         let policy = ScavengePolicy { most: ONE, huge_pages: false };
@@ -109,10 +108,10 @@ pub(super) fn fresh<A: Allocator>(size: PageCount) -> Result<A, CommandError> {
     Ok(pages)
 }
 
-/// Pages never used, above those that are in use already. Small heaps are made anew for every pass, so that each begins
-/// with the first page; on a large one the passes of a round follow one another.
+/// Pages never used, above the pages in use. Small heaps are made again for every pass, so that each begins at the
+/// first page. On a large heap the passes of a round follow one another.
 pub(super) struct Fresh<A> {
-    /// One, or several small ones.
+    /// One heap, or several small ones.
     pub(super) heaps: Vec<A>,
     size: PageCount,
     /// The first page that was never used.
@@ -128,11 +127,11 @@ impl<A: Allocator> Fresh<A> {
         self.size >= LARGE
     }
 
-    /// Makes heaps ready, with at least so many pages never used, or all their pages if they have fewer. Large ones
-    /// there is one of.
+    /// Prepares heaps with at least `pages` unused pages, or with all pages if they have fewer. There is only one large
+    /// heap.
     pub(super) fn make(&mut self, heaps: usize, pages: usize) -> Result<(), CommandError> {
         if !self.is_large() || self.size.0 - self.next < pages {
-            // First the old tables go.
+            // Drops the old tables first.
             self.heaps.clear();
             self.next = 0;
         }
@@ -143,8 +142,8 @@ impl<A: Allocator> Fresh<A> {
         Ok(())
     }
 
-    /// A pass has used pages below `end`, and the cache is left: takes what lies between on a large heap, so that the
-    /// next pass begins with a chunk.
+    /// Ends a pass that used the pages below `end`. On a large heap, takes the rest of the chunk, so that the next pass
+    /// begins at a chunk.
     pub(super) fn used(&mut self, end: usize, cache: &mut PageCache) -> Result<(), CommandError> {
         if !self.is_large() {
             *cache = PageCache::EMPTY;
@@ -177,7 +176,7 @@ impl<A: Allocator> Fresh<A> {
 /// The bits of a chunk, set where pages are free.
 type Free = [u64; CHUNK / 64];
 
-/// A heap that has the holes that `free` says, chunk by chunk.
+/// A heap with the holes of `free`, by chunk.
 fn with_holes(size: PageCount, mut free: impl FnMut(usize) -> Free) -> Result<Bare, CommandError> {
     let mut pages: Bare = fresh(size)?;
     pages.allocate(size).map_err(CommandError::run)?;
@@ -198,7 +197,7 @@ fn with_holes(size: PageCount, mut free: impl FnMut(usize) -> Free) -> Result<Ba
     Ok(pages)
 }
 
-/// Every even page is free, and the last 64 are, which are the only run.
+/// Every even page is free, and so are the last 64, the only run.
 pub(super) fn checkerboard(size: PageCount) -> Result<Shared, CommandError> {
     const EVEN: u64 = 0x5555_5555_5555_5555;
     let last = size.0 / CHUNK - 1;
@@ -217,8 +216,8 @@ pub(super) fn random_pages(size: PageCount) -> Result<Shared, CommandError> {
     Shared::made_of(with_holes(size, |_| core::array::from_fn(|_| one_in_ten(&mut random)))?)
 }
 
-/// Ones with a probability of 102/1024: the bits of that number from the lowest up say whether a random bit is added or
-/// masked.
+/// Random bits with a probability of 102/1024: the binary digits of that number, from the lowest, select OR or AND with
+/// random bits.
 fn one_in_ten(random: &mut Random) -> u64 {
     (0..10).fold(
         0,
@@ -228,9 +227,9 @@ fn one_in_ten(random: &mut Random) -> u64 {
     )
 }
 
-/// Runs of 1 to 16 pages, of which one in ten is free; and some of those in use, at most `most`, from all over the heap.
+/// Runs of 1 to 16 pages, one in ten free; and at most `most` of the runs in use, from all parts of the heap.
 pub(super) fn random_runs(size: PageCount, most: usize) -> Result<(Bare, Vec<Pages>), CommandError> {
-    // A run has 8.5 pages on average, somewhat less where chunks cut them.
+    // A run has 8.5 pages on average, a little less where chunks cut runs.
     let every = (size.0 / 8).div_ceil(most);
     let (mut random, mut some, mut met) = (Random::new(), Vec::new(), 0usize);
     let pages = with_holes(size, |chunk| {
@@ -261,7 +260,7 @@ mod tests {
     const SIZE: PageCount = PageCount(8 * CHUNK);
 
     #[test]
-    fn states_are_what_they_are_called() {
+    fn states_have_the_pages_of_their_names() {
         let board = checkerboard(SIZE).unwrap();
         board.is_valid().unwrap();
         assert_eq!(board.stats().free, PageCount(SIZE.0 / 2 + 32));
@@ -285,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn fresh_heaps_have_no_page_with_memory() {
+    fn fresh_heaps_have_no_resident_page() {
         let heap: Shared = fresh(SIZE).unwrap();
         heap.is_valid().unwrap();
         assert_eq!((heap.stats().free, heap.stats().scavenged), (SIZE, SIZE));

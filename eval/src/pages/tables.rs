@@ -1,9 +1,9 @@
-//! What was measured, for people: tables that a terminal shows well and that are Markdown as they are, with heaps as
-//! columns and streams as rows, and with a few words on what each figure is of.
+//! The tables for people, which are valid Markdown, with heaps as columns and streams as rows, and an explanation of
+//! each figure.
 
 use super::frees::BATCH;
 use super::fresh::LEAST;
-use super::record::{How, State, Stream, What};
+use super::record::{Access, Operation, State, Stream};
 use super::report::{Report, Row};
 use super::sharing::WRITES_A_VISIT;
 use super::states::LARGE;
@@ -24,11 +24,11 @@ impl fmt::Display for Report {
         )?;
         writeln!(
             f,
-            "a round that only warms up. Heaps are tables only. What makes a heap ready is not timed, short passes are"
+            "a round that only warms up. Heaps are only tables. Preparing a heap is not timed, short passes are"
         )?;
         writeln!(
             f,
-            "repeated, and the {:.0} ns of a look at the clock are taken off. -: fewer than {LEAST} operations fit.",
+            "repeated, and the {:.0} ns of reading the clock are subtracted. -: fewer than {LEAST} operations fit.",
             report.clock_ns
         )?;
         let most = report.heaps.iter().map(|heap| heap.bytes).max().unwrap_or(0);
@@ -52,9 +52,9 @@ impl fmt::Display for Report {
             PageCache::MOST
         );
         for (how, title) in [
-            (How::Bare, "Pages never used, allocated without the lock:"),
-            (How::Lock, "Pages never used, with the lock, which nobody else wants:"),
-            (How::Cached, cached.as_str()),
+            (Access::Bare, "Pages never used, allocated without the lock:"),
+            (Access::Lock, "Pages never used, with the uncontended lock:"),
+            (Access::Cached, cached.as_str()),
         ] {
             section(f, report, title, |stream| stream.state == State::Fresh && stream.how == how)?;
         }
@@ -118,26 +118,22 @@ fn threads(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             two.map_or_else(dash, |two| number(two.ns.median / one.ns.median)),
         ]);
     }
-    writeln!(f)?;
     writeln!(
         f,
-        "Threads on one heap of 1 GiB, each of which allocates until it holds 1024 runs and frees them {BATCH} at a time:"
+        "\n\
+             Threads on one heap of 1 GiB, each of which allocates until it holds 1024 runs and frees them {BATCH} at a time:\n\
+             nanoseconds an operation of a thread, and acquisitions of the lock for 1000 operations of all of them.\n\
+             \n\
+             {table}"
     )?;
-    writeln!(
-        f,
-        "nanoseconds an operation of a thread, and visits of the lock for 1000 operations of all of them."
-    )?;
-    writeln!(f)?;
-    writeln!(f, "{table}")?;
     if report.threads.iter().all(|outcome| outcome.threads == 1) {
-        writeln!(f)?;
-        writeln!(f, "Two threads are not measured: this process may use one core only.")?;
+        writeln!(f, "\nTwo threads are not measured: this process may use one core only.")?;
     }
     Ok(())
 }
 
 fn sharing(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
-    let header = ["a span", "", "visits/MiB", "shared writes/MiB", "ns inside a visit", "ns inside/MiB"];
+    let header = ["a span", "", "locks/MiB", "shared writes/MiB", "ns inside a lock", "ns inside/MiB"];
     let mut table = table(&header);
     for case in &report.sharing {
         table.add_row([
@@ -149,21 +145,14 @@ fn sharing(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             show(case.ns_per_mib, 1.0),
         ]);
     }
-    writeln!(f)?;
     writeln!(
         f,
-        "1 GiB handed out in spans and taken back, by one thread: cached with frees {BATCH} at a time, uncached one by"
+        "\n\
+             1 GiB allocated in spans and freed by one thread: cached with frees {BATCH} at a time, uncached one by\n\
+             one. An acquisition of the lock is {WRITES_A_VISIT} read-modify-writes on a shared line. The time inside\n\
+             is that of the bare allocator for the same work, with the same caches in the same order, and without the\n\
+             scavenger's index.\n"
     )?;
-    writeln!(
-        f,
-        "one. A visit of the lock is {WRITES_A_VISIT} read-modify-writes on a line that threads share. The time inside"
-    )?;
-    writeln!(
-        f,
-        "is that of the bare allocator doing what the visits do, with the same caches in the same order, and without the"
-    )?;
-    writeln!(f, "notes for the scavenger.")?;
-    writeln!(f)?;
     writeln!(f, "{table}")
 }
 
@@ -180,20 +169,18 @@ fn flatness(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             exact(flat.cheapest_bytes),
         ]);
     }
-    writeln!(f)?;
     writeln!(
         f,
-        "Flatness: streams out of pages never used, the dearest heap over the cheapest, by medians:"
+        "\nFlatness: streams from pages never used, the slowest heap over the fastest, by medians:\n"
     )?;
-    writeln!(f)?;
     writeln!(f, "{table}")
 }
 
-fn way(how: How) -> &'static str {
+fn way(how: Access) -> &'static str {
     match how {
-        How::Bare => "bare",
-        How::Lock => "lock",
-        How::Cached => "cached",
+        Access::Bare => "bare",
+        Access::Lock => "lock",
+        Access::Cached => "cached",
     }
 }
 
@@ -202,13 +189,13 @@ fn name(stream: &Stream) -> String {
     let pages = count(stream.pages);
     match (stream.state, stream.what) {
         (State::Fresh, _) => pages,
-        (_, What::Allocate) => format!("allocate {pages}, {way}"),
-        (_, What::AllocateAndFree) => format!("allocate and free {pages} in the last chunk, {way}"),
-        (_, What::FreeAscending) => format!("ascending, {way}"),
-        (_, What::FreeRandom) => format!("random, {way}"),
-        (_, What::FreeEveryOther) => format!("every other, {way}"),
-        (_, What::FreeEveryOtherInBatches) => format!("every other, {BATCH} at a time, {way}"),
-        (_, What::Mix) => format!("free a random run, allocate 1 to {pages}, {way}"),
+        (_, Operation::Allocate) => format!("allocate {pages}, {way}"),
+        (_, Operation::AllocateAndFree) => format!("allocate and free {pages} in the last chunk, {way}"),
+        (_, Operation::FreeAscending) => format!("ascending, {way}"),
+        (_, Operation::FreeRandom) => format!("random, {way}"),
+        (_, Operation::FreeEveryOther) => format!("every other, {way}"),
+        (_, Operation::FreeEveryOtherInBatches) => format!("every other, {BATCH} at a time, {way}"),
+        (_, Operation::Mix) => format!("free a random run, allocate 1 to {pages}, {way}"),
     }
 }
 

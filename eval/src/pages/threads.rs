@@ -1,5 +1,5 @@
-//! Threads on one allocator of 1 GiB: each fills a list with runs and frees them in batches, over and over. Invariant:
-//! all begin together, each is timed by its own clock, and in the end every page is free again.
+//! Threads on one allocator of 1 GiB: each fills a list with runs and frees them in batches, repeatedly. Invariant: all
+//! begin together, each is timed by its own clock, and at the end every page is free.
 
 use super::frees::BATCH;
 use super::states::{Pages, Shared, fresh};
@@ -12,17 +12,17 @@ use std::sync::Barrier;
 
 const HEAP: PageCount = PageCount::from_bytes(1 << 30);
 
-/// How many runs a thread holds at most.
+/// The most runs that a thread holds.
 const HELD: usize = 1024;
 
-/// How often it fills and empties its list in a pass: an allocation and a free are an operation each.
+/// The number of times that it fills and empties its list in a pass. An allocation is an operation, and so is a free.
 const TIMES: usize = 64;
 const OPERATIONS: usize = 2 * HELD * TIMES;
 
-/// How many pages at once.
+/// The pages of one allocation.
 const SIZES: [usize; 3] = [1, 8, 15];
 
-/// The most threads at once.
+/// The largest number of threads.
 const MOST: usize = 2;
 
 /// All combinations.
@@ -39,17 +39,17 @@ struct Case {
     visits: Vec<f64>,
 }
 
-/// What came of one combination.
+/// The result of one combination.
 #[derive(Serialize)]
 pub(super) struct Outcome {
     pub(super) pages: usize,
     pub(super) cached: bool,
     pub(super) threads: usize,
-    /// Of each thread.
+    /// Operations of each thread.
     pub(super) operations: usize,
-    /// An operation of a thread, of all threads the mean.
+    /// Nanoseconds an operation, the mean of all threads.
     pub(super) ns: Spread,
-    /// Of all threads, for a thousand operations of all threads.
+    /// Acquisitions of the lock for a thousand operations of all threads.
     pub(super) visits_per_1000: Spread,
 }
 
@@ -67,7 +67,7 @@ impl Threads {
         Ok(Threads { heap: fresh(HEAP)?, cases })
     }
 
-    /// Every case once.
+    /// Measures every case once.
     pub(super) fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), CommandError> {
         for case in &mut self.cases {
             let (ns, visits) = case.pass(clock, &self.heap)?;
@@ -93,7 +93,7 @@ impl Threads {
 }
 
 impl Case {
-    /// Nanoseconds and visits.
+    /// Nanoseconds and acquisitions.
     fn pass(&self, clock: &Clock, heap: &Shared) -> Result<(f64, f64), CommandError> {
         let (count, barrier) = (PageCount(self.pages), Barrier::new(self.threads));
         let before = heap.stats().lock_acquisitions;
@@ -114,13 +114,12 @@ impl Case {
         let visits = heap.stats().lock_acquisitions - before;
         let mut sum = 0.0;
         for result in results {
-            let (ns, mut cache) =
-                result.map_err(|_| CommandError::run("a thread ended before its time"))??;
+            let (ns, mut cache) = result.map_err(|_| CommandError::run("a thread ended early"))??;
             heap.flush(&mut cache);
             sum += ns;
         }
         if heap.stats().free != HEAP {
-            return Err(CommandError::run("threads on one heap have lost pages"));
+            return Err(CommandError::run("threads on one heap lost pages"));
         }
         let operations = (self.threads * OPERATIONS) as f64;
         Ok((sum / self.threads as f64, 1000.0 * visits as f64 / operations))
@@ -146,5 +145,5 @@ fn fill_and_empty(
     Ok(())
 }
 
-// Both may hold their most at once, whatever the caches set aside.
+// Both threads may hold their maximum at once, beside full caches.
 const _: () = assert!(MOST * HELD * SIZES[SIZES.len() - 1] * 2 < HEAP.0);

@@ -1,6 +1,6 @@
-//! A program under the policies: allocation goes on until the budget is exhausted, the collection that is due then takes what
-//! marking takes, and the policies set the next budget. Invariant: a MiB of the program costs the same however it is
-//! collected, but where the heap is so small that its mutators starve.
+//! A program under the policies: it allocates until the budget is exhausted, a collection takes the time of its
+//! marking, and the policies set the next budget. Invariant: a MiB of allocation costs the same for any number of
+//! collections, except where the heap is so small that its mutators starve.
 
 use super::trace::{Epoch, Program};
 use heapwood_gc::policy::{Efficiency, Growth, NextCollection, Nursery, Spent};
@@ -8,27 +8,27 @@ use heapwood_gc::settings::options::{Config, Generational};
 use serde::Serialize;
 
 const MIB: usize = 1 << 20;
-/// Nanoseconds of a collection that do not depend on what is alive.
+/// Nanoseconds of a collection that do not depend on live bytes.
 const COLLECTION_NS: u64 = 20_000;
-/// What a mutator may always hold that no object has, and the part of the goal that all may hold together
-/// (`heapwood-heap/reclaim/central.rs`). With less than its open spans have, each span takes a central refill of its own.
+/// The free bytes that a mutator may always hold, and the part of the goal that all may hold together
+/// (`heapwood-heap/reclaim/central.rs`). With less than its open spans, each span takes a central refill of its own.
 const LEAST_SHARE: usize = 256 << 10;
 const SHARES: usize = 20;
 
-/// What became of a program.
+/// The result of a program.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub(super) struct Played {
     pub(super) full: u64,
     pub(super) young: u64,
-    /// CPU time in all, and of collections.
+    /// Total CPU time, and that of collections.
     pub(super) all_ns: u64,
     pub(super) collecting_ns: u64,
-    /// The largest that the heap became, and the most that was alive.
+    /// The largest heap, and the most live bytes.
     pub(super) most_bytes: usize,
     pub(super) most_live: usize,
 }
 
-/// Plays a program; what a small heap costs allocation is `told` to the growth, or not, as once.
+/// Simulates a program. `told`: the growth policy knows the cost of a small heap to allocation.
 pub(super) fn play(program: &Program, told: bool) -> Played {
     let config = Config::DEFAULT;
     let (mut growth, mut nursery) = (Growth::new(config.min_heap), Nursery::new(Generational::Auto));

@@ -1,5 +1,5 @@
-//! A program, as the policies see it: epochs, in each of which so much is allocated, is alive at the end, and takes so long. Read
-//! from the trace lines of a heap, or built in. Invariant: an epoch allocates something.
+//! A program, as the policies see it: epochs, each with its allocated bytes, live bytes and time. Read from the trace
+//! lines of a heap, or built in. Invariant: an epoch allocates something.
 
 use heapwood_heap::OpenSpans;
 use heapwood_report::CommandError;
@@ -14,7 +14,7 @@ pub(super) struct Epoch {
     /// Bytes that it allocates, and bytes that are alive at its end.
     pub(super) allocated: usize,
     pub(super) live: usize,
-    /// CPU nanoseconds that the program takes for a MiB of allocation.
+    /// CPU nanoseconds of the program for a MiB of allocation.
     pub(super) run_ns_a_mib: u64,
     /// CPU nanoseconds of marking a MiB.
     pub(super) mark_ns_a_mib: u64,
@@ -27,21 +27,21 @@ pub(super) struct Program {
     pub(super) epochs: Vec<Epoch>,
     /// The spans that its mutators allocate from.
     pub(super) open: OpenSpans,
-    /// CPU nanoseconds that a MiB of allocation takes more where its mutators may hold less than their open spans.
+    /// Additional CPU nanoseconds for a MiB of allocation where its mutators may hold less than their open spans.
     pub(super) starved_ns_a_mib: u64,
     /// The part of the nursery that survives a young collection, in hundredths.
     pub(super) survival: usize,
 }
 
 impl Program {
-    /// CPU nanoseconds that it takes without collections.
+    /// CPU nanoseconds without collections.
     #[cfg(test)]
     pub(super) fn mutator_ns(&self) -> u64 {
         let ns = |epoch: &Epoch| (epoch.allocated / MIB) as u64 * epoch.run_ns_a_mib;
         self.epochs.iter().map(ns).sum()
     }
 
-    /// The shapes of program that were defects once. Their numbers are in docs/results/2026-11/threads.tsv and young.tsv.
+    /// Programs that once showed a defect. Their numbers are in docs/results/2026-11/threads.tsv and young.tsv.
     pub(super) fn built_in() -> Vec<Program> {
         let epochs = |n: usize, live: fn(usize) -> usize, run, mark| {
             let epoch =
@@ -84,7 +84,7 @@ impl Program {
         })
     }
 
-    /// The program of these trace lines; others among them are passed over.
+    /// The program of these trace lines. Other lines are skipped.
     pub(super) fn parse(name: &str, text: &str) -> Result<Program, String> {
         let (mut epochs, mut at, mut allocated) = (Vec::new(), 0.0, 0);
         let (mut promoted, mut young) = (0, 0);
@@ -108,7 +108,7 @@ impl Program {
             (at, allocated) = (fields.at, 0);
         }
         if epochs.is_empty() {
-            return Err("no full collection is in it".into());
+            return Err("it has no full collection".into());
         }
         let open = OpenSpans { mutators: 1, bytes: 2 * 8192 };
         let survival = (promoted * 100).checked_div(young).unwrap_or(5).min(100);
@@ -116,7 +116,7 @@ impl Program {
     }
 }
 
-/// What of a trace line is used.
+/// The used fields of a trace line.
 struct Fields {
     /// Seconds since the heap was made.
     at: f64,
@@ -148,7 +148,7 @@ impl Fields {
         })
     }
 
-    /// Bytes of those that were handed out before it that it did not free, as far as whole MiB tell.
+    /// Live bytes, rounded to MiB.
     fn freed_not(&self) -> usize {
         self.small.saturating_sub(self.before.saturating_sub(self.live))
     }

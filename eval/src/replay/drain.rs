@@ -1,8 +1,8 @@
-//! Allocating out of a sample until nothing is left. Invariant: a pass ends only when the allocator itself refuses,
-//! with nothing in the cache.
+//! Allocation from a sample until no page is left. Invariant: a pass ends only when the allocator itself refuses, with
+//! nothing in the cache.
 //!
-//! Results are consumed field by field: handing a whole `Result` to `black_box` has it written to the stack in parts
-//! and read back whole, which costs more than some allocations here.
+//! Results are consumed field by field: `black_box` of a whole `Result` writes it to the stack in parts and reads it
+//! back whole, which costs more than some allocations here.
 
 use crate::args::Request;
 use crate::draw::Draw;
@@ -12,10 +12,10 @@ use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun, Snapshot};
 use heapwood_report::CommandError;
 use std::hint::black_box;
 
-/// How many sizes are drawn, then repeated; a power of two.
+/// The number of random sizes, which are then repeated; a power of two.
 const DRAWN: usize = 4096;
 
-/// What is allocated, and how.
+/// The requests, and whether a cache serves them.
 pub(crate) struct Drain {
     pub(crate) request: Request,
     pub(crate) cached: bool,
@@ -23,13 +23,13 @@ pub(crate) struct Drain {
     sizes: Vec<u8>,
 }
 
-/// What came of it.
+/// The result of a drain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Drained {
+pub(crate) struct DrainResult {
     pub(crate) allocations: usize,
-    /// How often the lock was taken.
+    /// Acquisitions of the lock.
     pub(crate) visits: u64,
-    /// Pages that are free in the end.
+    /// Free pages at the end.
     pub(crate) left: usize,
 }
 
@@ -46,7 +46,7 @@ impl Drain {
         Pages::from_snapshot(&SYSTEM, sample).map_err(CommandError::run)
     }
 
-    /// Allocates until nothing is left, and returns how often.
+    /// Allocates until no page is left. Returns the number of allocations.
     pub(crate) fn all(&self, pages: &Pages) -> usize {
         match (self.cached, self.request) {
             (false, Request::Pages(count)) => fixed::<false>(pages, PageCount(count)),
@@ -56,12 +56,12 @@ impl Drain {
         }
     }
 
-    /// What comes of it, without a clock.
-    pub(crate) fn run(&self, sample: &Snapshot) -> Result<Drained, CommandError> {
+    /// The result, without timing.
+    pub(crate) fn run(&self, sample: &Snapshot) -> Result<DrainResult, CommandError> {
         let pages = self.make(sample)?;
         let allocations = self.all(&pages);
         let figures = pages.stats();
-        Ok(Drained { allocations, visits: figures.lock_acquisitions, left: figures.free.0 })
+        Ok(DrainResult { allocations, visits: figures.lock_acquisitions, left: figures.free.0 })
     }
 }
 
@@ -80,7 +80,7 @@ fn consume(run: PageRun) {
     black_box(run.scavenged);
 }
 
-/// Runs of one size. What the cache holds too little of may complete a run in the allocator.
+/// Runs of one size. Flushing the cache may complete a run in the allocator.
 fn fixed<const CACHED: bool>(pages: &Pages, count: PageCount) -> usize {
     let (mut cache, mut allocations) = (PageCache::EMPTY, 0);
     loop {
@@ -95,7 +95,7 @@ fn fixed<const CACHED: bool>(pages: &Pages, count: PageCount) -> usize {
     }
 }
 
-/// Runs of drawn sizes; those that are not to be had any more are replaced by the next smaller.
+/// Runs of random sizes. A size without a free run is replaced by the next smaller one.
 fn mixed<const CACHED: bool>(pages: &Pages, sizes: &[u8]) -> usize {
     let (mut cache, mut allocations, mut most) = (PageCache::EMPTY, 0, u8::MAX);
     loop {
@@ -127,12 +127,12 @@ mod tests {
         Snapshot { reservation: PageCount(2048), chunks: vec![chunk(0, 0x1111_1111_1111_1111), chunk(1, 0)] }
     }
 
-    fn drained(request: Request, cached: bool) -> Drained {
+    fn drained(request: Request, cached: bool) -> DrainResult {
         Drain::new(request, cached).run(&sample()).unwrap()
     }
 
     #[test]
-    fn nothing_that_fits_is_left() {
+    fn no_run_that_fits_is_left() {
         for cached in [false, true] {
             let one = drained(Request::Pages(1), cached);
             assert_eq!((one.allocations, one.left), (384 + 512, 0));
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cache_saves_visits() {
+    fn a_cache_saves_locks() {
         // One a block of 64, and the last finds nothing.
         assert_eq!(drained(Request::Pages(1), true).visits, 16 + 1);
         assert_eq!(drained(Request::Pages(1), false).visits, 896 + 1);

@@ -1,4 +1,4 @@
-//! What a replay found. What is serialised here is `--json`; the tables show the same numbers.
+//! The report of a replay. `--json` prints it as serialised here; the tables show the same numbers.
 
 use crate::moments::Source;
 use heapwood_report::tables::{number, show, table};
@@ -18,7 +18,7 @@ pub(crate) struct Report {
 pub(crate) struct SampleReport {
     #[serde(flatten)]
     pub(crate) source: Source,
-    /// None if there are no free pages.
+    /// Empty if there are no free pages.
     pub(crate) rows: Vec<Row>,
 }
 
@@ -29,9 +29,9 @@ pub(crate) struct Row {
     pub(crate) cached: bool,
     pub(crate) allocations: usize,
     pub(crate) allocated_pages: usize,
-    /// Nanoseconds an allocation, if there was any.
+    /// Nanoseconds an allocation, if there was one.
     pub(crate) ns: Option<Spread>,
-    /// How often the lock was taken in all.
+    /// All acquisitions of the lock.
     pub(crate) visits: u64,
     pub(crate) free_pages_left: usize,
 }
@@ -66,7 +66,7 @@ impl fmt::Display for Report {
                 writeln!(f, "No page is free: nothing to allocate.")?;
                 continue;
             }
-            let header = ["pages", "", "allocations", "ns", "visits of the lock each", "pages left"];
+            let header = ["pages", "", "allocations", "ns", "locks each", "pages left"];
             let mut table = table(&header);
             table.add_rows(rows.iter().map(Row::cells));
             writeln!(f, "\n{table}")?;

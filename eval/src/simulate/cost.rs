@@ -1,5 +1,5 @@
-//! What a release costs: a call, and something for each page. Measured on this machine at the start, or set on the
-//! command line so that results can be repeated.
+//! The cost of a release: a fixed part, and a part for each page. Measured on this machine at the start, or set on the
+//! command line to make results repeatable.
 
 use crate::args::Simulate;
 use heapwood_os::process::clock::monotonic_ns;
@@ -8,10 +8,10 @@ use heapwood_pages::PAGE_SIZE;
 use heapwood_report::CommandError;
 use serde::Serialize;
 
-/// How often each size is tried; the median counts.
+/// The number of trials of each size; the median counts.
 const TRIES: usize = 25;
 
-/// The sizes tried, in pages: 8 KiB to 2 MiB.
+/// The sizes of the trials, in pages: 8 KiB to 2 MiB.
 const SIZES: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
 /// The cost of a release, as a line over its pages.
@@ -19,12 +19,12 @@ const SIZES: [usize; 9] = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 pub(crate) struct Cost {
     pub(crate) base_ns: f64,
     pub(crate) page_ns: f64,
-    /// Or else set.
+    /// Measured, or set.
     pub(crate) measured: bool,
 }
 
 impl Cost {
-    /// As the command line says, or measured.
+    /// From the command line, or measured.
     pub(crate) fn of(args: &Simulate) -> Result<Cost, CommandError> {
         match (args.cost_base_ns, args.cost_page_ns) {
             (Some(base_ns), Some(page_ns)) => Ok(Cost { base_ns, page_ns, measured: false }),
@@ -46,14 +46,14 @@ impl Cost {
         Ok(Cost { base_ns, page_ns, measured: true })
     }
 
-    /// Nanoseconds of CPU that a release of so many pages with memory takes.
+    /// CPU nanoseconds of a release of this many resident pages.
     pub(crate) fn of_release(&self, pages: usize) -> f64 {
         self.base_ns + self.page_ns * pages as f64
     }
 }
 
-/// How many nanoseconds the kernel takes to be given back `bytes` of memory that was written to, `times` times over. No
-/// huge pages are behind it, which go faster.
+/// The nanoseconds of `times` releases of `bytes` of memory that was written to. It has no huge pages, whose release is
+/// faster.
 fn give_back_ns(bytes: usize, times: usize) -> Result<Vec<u64>, OsError> {
     let memory = Reservation::new(&SYSTEM, bytes, HUGE_PAGE)?;
     // SAFETY: advice about memory of this function's own; it changes no contents.
@@ -61,19 +61,19 @@ fn give_back_ns(bytes: usize, times: usize) -> Result<Vec<u64>, OsError> {
     let once = |_| {
         memory.commit(0..memory.len())?;
         for offset in (0..memory.len()).step_by(SYSTEM.page_size()) {
-            // SAFETY: committed just above, and nobody else knows it.
+            // SAFETY: committed just above, and not shared.
             unsafe { ((memory.start() + offset) as *mut u8).write_volatile(7) };
         }
         let begin = monotonic_ns();
-        // SAFETY: all of it was committed just above, and what is in it was written to be lost.
+        // SAFETY: committed just above, and its contents are not needed.
         unsafe { memory.decommit(0..memory.len()) }?;
         Ok(monotonic_ns() - begin)
     };
     (0..times).map(once).collect()
 }
 
-/// The line nearest to the points by the squares of the relative errors, since large sizes would decide alone
-/// otherwise. Neither part is negative.
+/// The line with the least squares of relative errors, since with absolute errors large sizes would dominate. Neither
+/// part is negative.
 fn fit(points: &[(f64, f64)]) -> (f64, f64) {
     let sum =
         |of: &dyn Fn(f64, f64) -> f64| points.iter().map(|&(x, y)| of(x, y) / (y * y).max(1.0)).sum::<f64>();
@@ -96,12 +96,12 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_given_back_as_often_as_asked() {
+    fn memory_is_released_as_often_as_asked() {
         assert_eq!(give_back_ns(3 * SYSTEM.page_size(), 5).unwrap().len(), 5);
     }
 
     #[test]
-    fn a_line_is_found_again() {
+    fn the_fit_finds_an_exact_line() {
         let line = |base: f64, slope: f64| SIZES.map(|x| (x as f64, base + slope * x as f64));
         near(fit(&line(900.0, 210.0)), (900.0, 210.0));
         near(fit(&line(900.0, 0.0)), (900.0, 0.0));
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn no_part_is_negative() {
+    fn no_cost_is_negative() {
         let (base, slope) = fit(&[(1.0, 100.0), (2.0, 220.0), (4.0, 470.0)]);
         assert!(base == 0.0 && slope > 100.0);
         let (base, slope) = fit(&[(1.0, 100.0), (2.0, 90.0), (4.0, 80.0)]);

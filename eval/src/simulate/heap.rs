@@ -1,6 +1,6 @@
-//! The heap of a simulation: the product's page allocator, made from a sample, and beside it what a policy wants to know
-//! of each chunk. Nothing is mapped, so nothing is really released. Invariant: between two calls the chunks in the order
-//! are those with pages to release, each with the rank that its pages give it.
+//! The heap of a simulation: the product's page allocator, made from a sample, and the policies' view of each chunk.
+//! Nothing is mapped and nothing is really released. Invariant: between two calls the order has the chunks with pages
+//! to release, each with the rank of its pages.
 
 use super::policies::Policy;
 use heapwood_os::SYSTEM;
@@ -15,10 +15,10 @@ pub(crate) const CHUNK_PAGES: usize = 1 << Bits48::LOG_CHUNK_PAGES;
 /// The huge pages of a chunk.
 const PER_CHUNK: usize = CHUNK_PAGES / HUGE_PAGES;
 
-/// How many pages a simulated heap may grow by: 16 GiB.
+/// The pages that a simulated heap may grow by: 16 GiB.
 const ROOM: usize = 1 << 21;
 
-/// What a policy wants to know of a chunk.
+/// A policy's view of a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ChunkState {
     in_use: usize,
@@ -29,9 +29,9 @@ pub(crate) struct ChunkState {
 /// One huge page of a chunk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct HugePage {
-    /// All of it is free, and some has memory behind it.
+    /// All of it is free, and some is resident.
     free: bool,
-    /// All of it is free, and all has memory behind it.
+    /// All of it is free and resident.
     whole: bool,
 }
 
@@ -57,9 +57,9 @@ struct Chunk {
 pub(crate) struct Released {
     pub(crate) first: PageIndex,
     pub(crate) count: PageCount,
-    /// Pages that had memory behind them.
+    /// Pages that were resident.
     pub(crate) pages: usize,
-    /// Huge pages that were free and had all their memory, and of which a part was released.
+    /// Huge pages that were free and resident, and were partly released.
     pub(crate) split: usize,
 }
 
@@ -81,17 +81,17 @@ impl Heap {
         Ok(heap)
     }
 
-    /// Free pages that have memory behind them.
+    /// Free resident pages.
     pub(crate) fn releasable(&self) -> usize {
         self.pages.free_pages().0 - self.pages.scavenged_pages().0
     }
 
-    /// Pages that have memory behind them, free or in use.
+    /// Resident pages, free or in use.
     pub(crate) fn backed(&self) -> usize {
         self.pages.grown_pages().0 - self.pages.scavenged_pages().0
     }
 
-    /// Releases what the policy says; `None` if there is nothing to release.
+    /// Releases the policy's choice. `None` if there is nothing to release.
     pub(crate) fn release(&mut self) -> Option<Released> {
         let &(_, index) = self.order.last()?;
         let before = self.chunks[&index].state;
@@ -112,8 +112,8 @@ impl Heap {
         Some(Released { first, count, pages, split })
     }
 
-    /// Takes the first run of `count` pages, at most a chunk's; the heap grows if there is none. Returns the first page,
-    /// and how many of them had been released here.
+    /// Takes the first run of `count` pages, at most a chunk. The heap grows if there is none. Returns the first page,
+    /// and the number of pages that had been released here.
     pub(crate) fn allocate(&mut self, count: PageCount) -> Result<(PageIndex, usize), CommandError> {
         let run = match self.pages.allocate(count) {
             Ok(run) => run,
@@ -152,7 +152,7 @@ impl Heap {
         }
     }
 
-    /// Notes how it stands with a chunk.
+    /// Updates the view of a chunk.
     fn look_at(&mut self, index: usize) {
         let state = self.state(index);
         let chunk = self.chunks.entry(index);
@@ -188,7 +188,7 @@ impl Heap {
     }
 }
 
-/// The sample in a reservation that lets it grow.
+/// The sample in an address range with room to grow.
 pub(crate) fn with_room(sample: &Snapshot) -> Snapshot {
     let end = sample.chunks.iter().map(|c| (c.chunk.0 + 1) * CHUNK_PAGES).max().unwrap_or(0);
     Snapshot { reservation: PageCount(sample.reservation.0.max(end + ROOM).min(1 << 35)), ..sample.clone() }

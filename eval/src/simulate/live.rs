@@ -1,22 +1,22 @@
-//! What a simulated program has in use: runs, one of which it gives back at random. At first they are the runs of a
-//! sample; since a sample does not tell neighbours apart, long ones are cut into sizes the program would ask for.
-//! Invariant: no page is in two runs.
+//! The runs in use of a simulated program, which frees them at random. At first they are the runs of a sample. A sample
+//! does not separate neighbours, so long runs are cut into sizes that the program would request. Invariant: no page is
+//! in two runs.
 
 use super::heap::CHUNK_PAGES;
 use crate::draw::Draw;
 use heapwood_pages::{PageCount, PageIndex, Snapshot};
 
-/// A run longer than this is taken for several that lie side by side.
+/// A longer run counts as several neighbours.
 const LONGEST: usize = 64;
 
-/// So many runs tell something about their sizes.
+/// The least number of runs for statistics of sizes.
 const TELLING: usize = 32;
 
-/// The sizes a program asks for, as its sample tells.
+/// The sizes that a program requests, by its sample.
 pub(crate) enum Sizes {
-    /// Those of the runs in use.
+    /// The sizes of the runs in use.
     OfSample(Vec<usize>),
-    /// Too few runs are in use, or only long ones: 1 to 16 pages, small ones more often.
+    /// For too few runs in use, or only long ones: 1 to 16 pages, mostly small.
     Small,
 }
 
@@ -34,7 +34,7 @@ impl Sizes {
         }
     }
 
-    /// The runs of the sample that these sizes are of.
+    /// The number of runs that these sizes are from.
     pub(crate) fn live(&self, sample: &Snapshot, draw: &mut Draw) -> Live {
         let kept_whole = if matches!(self, Sizes::Small) { 0 } else { LONGEST };
         Live::new(sample, kept_whole, || self.draw(draw))
@@ -48,7 +48,7 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Those of a sample: up to a length as they are, longer ones cut into drawn sizes.
+    /// The runs of a sample. Long ones are cut into random sizes.
     pub(crate) fn new(sample: &Snapshot, kept_whole: usize, mut size: impl FnMut() -> usize) -> Live {
         let mut live = Live { runs: Vec::new(), pages: 0 };
         for (mut first, mut left) in runs_in_use(sample) {
@@ -70,7 +70,7 @@ impl Live {
         self.runs.push((first, count));
     }
 
-    /// A run at random, which is in use no more.
+    /// Removes and returns a random run.
     pub(crate) fn take(&mut self, draw: &mut Draw) -> Option<(PageIndex, PageCount)> {
         if self.runs.is_empty() {
             return None;
@@ -112,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_cross_chunks_and_leave_out_what_does_not_exist() {
+    fn runs_cross_chunks_and_skip_missing_pages() {
         let mut last = chunk(2, &[(0, 512)]);
         last.scavenged[0] = u64::MAX;
         let sample = sample(vec![chunk(0, &[(3, 2), (500, 12)]), chunk(1, &[(0, 5)]), last]);
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn many_short_runs_tell_the_sizes() {
+    fn many_short_runs_determine_the_sizes() {
         let threes: Vec<(usize, usize)> = (0..40).map(|k| (k * 5, 3)).chain([(300, 100)]).collect();
         let sample = sample(vec![chunk(0, &threes)]);
         let mut draw = Draw::new();

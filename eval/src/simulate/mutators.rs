@@ -1,6 +1,6 @@
-//! What page caches add to a heap: mutators take turns freeing and allocating runs at constant live size, with a cache
-//! each or without. Invariant: the sequence of sizes, mutators and victims is the same whatever the allocator answers, so
-//! two heaps differ by nothing but their caches.
+//! The pages that page caches add to a heap: mutators in turn free and allocate runs at constant live size, with or
+//! without caches. Invariant: the sequence of sizes, mutators and freed runs does not depend on the allocator, so two
+//! heaps differ only by their caches.
 
 use super::heap::{CHUNK_PAGES, with_room};
 use super::live::Live;
@@ -11,25 +11,25 @@ use heapwood_pages::{ChunkSnapshot, PAGE_SIZE, PageCache, PageCount, PageIndex, 
 use heapwood_report::CommandError;
 use serde::Serialize;
 
-/// How often as many pages are allocated as are in use. The first half only makes the heap old.
+/// The rounds, each of which allocates as many pages as are in use. The first half only ages the heap.
 const ROUNDS: usize = 20;
 const OLD: usize = ROUNDS / 2;
 
-/// Of the sample's pages, so many percent are in use.
+/// The percentage of the sample's pages in use.
 const LIVE_PERCENT: usize = 90;
 
-/// What the caches of some mutators did to a heap, against the same without caches.
+/// The effect of N mutators' caches on a heap, compared with none.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Added {
+pub(crate) struct CacheCost {
     pub(crate) mutators: usize,
-    /// Pages that lie in caches, on average over the ends of the later rounds; so are the footprints.
+    /// Pages in caches, averaged over the ends of the later rounds, like the footprints.
     pub(crate) cached_pages: f64,
     /// Pages that exist up to the highest in use.
     pub(crate) footprint_pages: f64,
     pub(crate) uncached_footprint_pages: f64,
     pub(crate) added_kib: f64,
     pub(crate) added_percent: f64,
-    /// How many pages the heap grew by.
+    /// The pages that the heap grew by.
     pub(crate) grown_pages: usize,
     pub(crate) uncached_grown_pages: usize,
 }
@@ -40,16 +40,16 @@ pub(crate) fn live_pages(sample: &Snapshot) -> usize {
 }
 
 /// For each number of mutators; nothing if the sample has too few pages for a program.
-pub(crate) fn simulate(sample: &Snapshot, mutators: &[usize]) -> Result<Vec<Added>, CommandError> {
+pub(crate) fn simulate(sample: &Snapshot, mutators: &[usize]) -> Result<Vec<CacheCost>, CommandError> {
     if live_pages(sample) == 0 {
         return Ok(Vec::new());
     }
-    // Without caches it does not matter whose turn it is.
+    // Without caches the turns do not matter.
     let without = Turns::new(sample, 0)?.play()?;
     let added = |&mutators: &usize| {
         let with = Turns::new(sample, mutators)?.play()?;
         let added = with.footprint - without.footprint;
-        Ok(Added {
+        Ok(CacheCost {
             mutators,
             cached_pages: with.cached,
             footprint_pages: with.footprint,
@@ -63,7 +63,7 @@ pub(crate) fn simulate(sample: &Snapshot, mutators: &[usize]) -> Result<Vec<Adde
     mutators.iter().map(added).collect()
 }
 
-/// Averages over the later rounds, and what the heap grew by in all.
+/// Averages over the later rounds, and the total growth of the heap.
 struct Outcome {
     footprint: f64,
     cached: f64,
@@ -73,12 +73,12 @@ struct Outcome {
 /// Mutators that share a heap.
 struct Turns {
     pages: Pages,
-    /// One a mutator, or none.
+    /// One for each mutator, or none.
     caches: Vec<PageCache>,
     live: Live,
     draw: Draw,
     most: usize,
-    /// The chunks there are, in order, and how many pages of each exist.
+    /// The existing chunks in order, with their numbers of pages.
     chunks: Vec<(usize, usize)>,
     grown: usize,
 }
@@ -119,10 +119,10 @@ impl Turns {
         Ok(Outcome { footprint: average(footprint), cached: average(cached), grown: self.grown })
     }
 
-    /// Frees so much that a run fits below the most, and allocates it; returns how many pages.
+    /// Frees runs until a new one fits below the maximum, and allocates it. Returns its pages.
     fn turn(&mut self) -> Result<usize, CommandError> {
         let size = self.draw.mixed_run().min(self.most);
-        // Drawn without caches as well, so that all else is drawn alike.
+        // Drawn without caches as well, so that all other draws are equal.
         let whose = self.draw.below(self.caches.len().max(1));
         while self.live.pages() + size > self.most {
             let Some((first, count)) = self.live.take(&mut self.draw) else { break };
@@ -133,7 +133,7 @@ impl Turns {
             None => {
                 self.grow()?;
                 let found = self.allocate(whose, PageCount(size));
-                found.ok_or_else(|| CommandError::run("a heap that has grown has no room for a run"))?
+                found.ok_or_else(|| CommandError::run("a heap that grew has no room for a run"))?
             }
         };
         self.live.add(first, PageCount(size));
@@ -157,7 +157,7 @@ impl Turns {
         Ok(())
     }
 
-    /// The pages that exist up to the highest in use; in a chunk that has not all of its pages, as if they came first.
+    /// The pages that exist up to the highest in use. An incomplete chunk counts as if its pages came first.
     fn footprint(&self) -> usize {
         let end = self.live.end().0;
         let below = |&(index, pages): &(usize, usize)| pages.min(end.saturating_sub(index * CHUNK_PAGES));
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_live_size_is_that_share_of_the_sample_whatever_it_has_in_use() {
+    fn the_live_size_is_a_fixed_share_of_the_sample() {
         for sample in [fragmented(), sample(vec![chunk(3, &[])]), sample(vec![chunk(0, &[(0, 512)])])] {
             let mut turns = Turns::new(&sample, 3).unwrap();
             for _ in 0..2000 {
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn no_pages_are_no_program() {
+    fn a_sample_without_pages_has_no_result() {
         assert_eq!(simulate(&sample(vec![]), &[1]).unwrap(), []);
     }
 }

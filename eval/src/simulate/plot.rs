@@ -1,5 +1,5 @@
-//! What the simulations found, for readers: for each sample a panel with a line a policy, how much of the free memory
-//! was released after how much CPU time on the idle heap; and a last panel with a line a sample, how much caches add.
+//! The picture of the simulations. Each sample has a panel with a line for each policy: the share of free memory
+//! released, over CPU time, on the idle heap. The last panel has a line for each sample: the pages that caches add.
 
 use super::policies::Policy;
 use super::report::{Report, SampleReport};
@@ -11,10 +11,10 @@ const WIDTH: u32 = 960;
 const HEAD: u32 = 62;
 const PANEL: u32 = 330;
 const LEGEND: i32 = 18;
-/// The most points a line is made of; broad ones have a jagged edge otherwise.
+/// The most points of a line; more make jagged edges.
 const DOTS: f64 = 120.0;
 
-/// Told apart by people who do not see red or green, too.
+/// Colours that people with colour blindness can tell apart.
 const COLORS: [RGBColor; 8] = [
     RGBColor(213, 94, 0),
     RGBColor(0, 114, 178),
@@ -54,15 +54,15 @@ struct Line {
     width: u32,
 }
 
-/// What goes around the lines.
+/// The frame of a panel.
 struct Panel<'a> {
     title: &'a str,
     across: &'a str,
     up: &'a str,
-    /// How a value across is shown.
+    /// The format of a value on the x axis.
     at: &'a dyn Fn(f64) -> String,
     ends: (f64, f64),
-    /// Least and most upwards.
+    /// The range of the y axis.
     range: (f64, f64),
     labels: usize,
     /// Whether the points themselves are shown.
@@ -80,7 +80,7 @@ fn draw_releases<'a>(sample: &SampleReport, area: &Area<'a>) -> Drawn<'a> {
             name: format!("{} ({})", outcome.policy.name(), outcome.split_huge_pages),
             points: apart(outcome.curve.iter().map(|&(ms, share)| (ms, share * 100.0)), end / DOTS),
             color: COLORS[Policy::ALL.iter().position(|&p| p == outcome.policy).unwrap_or(k)],
-            // Lines that lie upon each other show as edges.
+            // Lines over one another show as edges.
             width: 8 - 2 * k.min(3) as u32,
         })
         .collect();
@@ -104,7 +104,7 @@ fn draw_releases<'a>(sample: &SampleReport, area: &Area<'a>) -> Drawn<'a> {
     Ok(())
 }
 
-/// The first of the points, those at least so far right of the one before, and the last.
+/// The first point, points at least `gap` right of the one before, and the last.
 fn apart(points: impl Iterator<Item = (f64, f64)>, least: f64) -> Vec<(f64, f64)> {
     let mut kept: Vec<(f64, f64)> = Vec::new();
     let mut left_out = None;
@@ -202,7 +202,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn points_are_left_out_between_but_not_at_the_ends() {
+    fn the_end_points_of_a_line_are_kept() {
         let points = |at: &[f64]| at.iter().map(|&x| (x, 2.0 * x)).collect::<Vec<_>>();
         let kept = apart(points(&[0.0, 0.2, 1.0, 1.1, 1.9, 2.0, 2.5]).into_iter(), 1.0);
         assert_eq!(kept, points(&[0.0, 1.0, 2.0, 2.5]));

@@ -1,4 +1,4 @@
-//! Which chunk is next to give memory back, and what of it. A policy is an order of chunks and a rule within one.
+//! The policies of release: an order of chunks and a rule within a chunk.
 //!
 //! | policy | chunks | within a chunk |
 //! |---|---|---|
@@ -35,7 +35,7 @@ impl Policy {
         }
     }
 
-    /// The chunks with the largest rank go first, the highest of them before the others.
+    /// Chunks with the largest rank are first, and among these the highest.
     pub(crate) fn rank(self, has_free_huge_page: bool, in_use: usize) -> usize {
         match self {
             Policy::HighestFirst | Policy::Heapwood => 0,
@@ -44,7 +44,7 @@ impl Policy {
         }
     }
 
-    /// What may be released of a chunk at once.
+    /// The most that is released of a chunk at once.
     pub(crate) fn within_chunk(self) -> ScavengePolicy {
         ScavengePolicy { most: PageCount(HUGE_PAGES), huge_pages: self != Policy::HighestFirst }
     }

@@ -1,8 +1,8 @@
-//! In which order to release: a policy gives back what is free in a sample, in simulated time. Idle, nothing else
-//! happens; busy, a program frees and allocates runs between releases, first fit, at constant live size. Invariant: time
-//! passes only by releases, so that policies are compared by what they have achieved for the same CPU time. Highest
-//! first against other orders, in simulated time over samples of real heaps, is from "Proposal: Scaling the Go page
-//! allocator" (Knyszek and Clements, 2019).
+//! Orders of release: a policy releases the free pages of a sample in simulated time. On an idle heap nothing else
+//! happens. On a busy heap a program frees and allocates runs between releases, first fit, at constant live size.
+//! Invariant: only releases take time, so policies are compared at the same CPU time. The comparison of highest first
+//! with other orders, in simulated time over samples of real heaps, is from "Proposal: Scaling the Go page allocator"
+//! (Knyszek and Clements, 2019).
 
 use super::cost::Cost;
 use super::heap::Heap;
@@ -13,18 +13,18 @@ use heapwood_pages::{PageCount, Snapshot};
 use heapwood_report::CommandError;
 use serde::Serialize;
 
-/// A busy heap is given up after so many times what the slowest policy took on the idle one.
+/// The limit for a busy heap, in multiples of the slowest policy's time on the idle one.
 const PATIENCE: f64 = 4.0;
 
 /// The most points kept of a curve.
 const MOST_POINTS: usize = 512;
 
-/// What a policy achieved.
+/// The result of a policy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(crate) struct Outcome {
     pub(crate) policy: Policy,
     pub(crate) setting: &'static str,
-    /// Simulated milliseconds of CPU until half of what was free with memory at first had been released in balance.
+    /// Simulated CPU milliseconds until the net release was half of the initially free resident pages.
     #[serde(rename = "to_50_percent_ms")]
     pub(crate) half_ms: Option<f64>,
     #[serde(rename = "to_90_percent_ms")]
@@ -33,18 +33,19 @@ pub(crate) struct Outcome {
     #[serde(rename = "to_all_ms")]
     pub(crate) all_ms: Option<f64>,
     pub(crate) calls: usize,
-    /// Pages with memory that were released; when busy, some more than once.
+    /// Resident pages that were released; on a busy heap some more than once.
     pub(crate) released_pages: usize,
-    /// Huge pages that were free and had all their memory, and of which a part was released.
+    /// Huge pages that were free and resident, and were partly released.
     pub(crate) split_huge_pages: usize,
-    /// Pages released that the program then used again, until 90 % had been released in balance, and in all.
+    /// Released pages that the program used again, until the net release was 90 %, and in total.
     pub(crate) refaulted_pages_to_90_percent: usize,
     pub(crate) refaulted_pages: usize,
     /// Milliseconds and the share released by then.
     pub(crate) curve: Vec<(f64, f64)>,
 }
 
-/// All policies, idle and then busy; the program frees and allocates so often in a millisecond of releasing.
+/// All policies, idle and then busy. The program frees and allocates `steps_per_ms` times in a millisecond of
+/// releasing.
 pub(crate) fn simulate(
     sample: &Snapshot,
     cost: Cost,
@@ -85,7 +86,7 @@ fn release_all(
     let mut ns = 0.0;
     while ns / 1e6 < patience_ms && outcome.all_ms.is_none() {
         let Some(released) = heap.release() else {
-            // The program has taken what was left.
+            // The program used the remaining pages.
             outcome.done(ns / 1e6);
             break;
         };
@@ -94,7 +95,7 @@ fn release_all(
         outcome.calls += 1;
         outcome.released_pages += released.pages;
         outcome.split_huge_pages += released.split;
-        // What the process has given back in balance: a busy program takes some again.
+        // The net release: a busy program uses some pages again.
         let share = (backed as f64 - heap.backed() as f64) / releasable as f64;
         outcome.reached(ns / 1e6, share);
         if heap.releasable() == 0 {
@@ -127,7 +128,7 @@ impl Outcome {
         }
     }
 
-    /// Leaves points evenly, and the last.
+    /// Keeps evenly spaced points, and the last.
     fn thin(&mut self) {
         let (every, last) = (self.curve.len().div_ceil(MOST_POINTS), self.curve.len() - 1);
         let mut at = 0..;
@@ -135,15 +136,15 @@ impl Outcome {
     }
 }
 
-/// What goes on between releases.
+/// The program between releases.
 struct Program {
     sizes: Sizes,
     live: Live,
-    /// The most pages in use, which is how many there were at first.
+    /// The most pages in use: the initial number.
     most: usize,
     draw: Draw,
     steps_per_ns: f64,
-    /// Steps that are due; a part of one waits.
+    /// Steps that are due, with a fraction.
     due: f64,
 }
 
@@ -155,7 +156,7 @@ impl Program {
         Program { sizes, live, most, draw, steps_per_ns: f64::from(steps_per_ms) / 1e6, due: 0.0 }
     }
 
-    /// What it does while a release takes so long; returns how many released pages it used again.
+    /// Its steps during a release. Returns the number of released pages that it used again.
     fn run_for(&mut self, ns: f64, heap: &mut Heap) -> Result<usize, CommandError> {
         self.due += ns * self.steps_per_ns;
         let mut refaults = 0;
@@ -166,7 +167,7 @@ impl Program {
         Ok(refaults)
     }
 
-    /// Frees so much that a run fits below the most, and allocates it.
+    /// Frees runs until a new one fits below the maximum, and allocates it.
     fn step(&mut self, heap: &mut Heap) -> Result<usize, CommandError> {
         let size = self.sizes.draw(&mut self.draw);
         while self.live.pages() + size > self.most {
@@ -192,7 +193,7 @@ mod tests {
         simulate(sample, COST, 1000).unwrap()[..4].to_vec().try_into().unwrap()
     }
 
-    /// The share released after so much time.
+    /// The share released at a time.
     fn share_at(outcome: &Outcome, ms: f64) -> f64 {
         outcome.curve.iter().rev().find(|point| point.0 <= ms).unwrap().1
     }
@@ -212,7 +213,7 @@ mod tests {
 
     #[test]
     fn only_the_highest_run_splits_huge_pages() {
-        // The highest 256 free pages end in the middle of a huge page that is all free; so does what is left of it.
+        // The highest 256 free pages end in the middle of a huge page that is all free; so does the rest of it.
         let sample = sample(vec![chunk(0, &[(412, 100)])]);
         let [highest, huge, densest, heapwood] = idle(&sample);
         assert_eq!((highest.calls, highest.split_huge_pages), (2, 1));
@@ -221,7 +222,7 @@ mod tests {
             // The huge page goes first: 256 of 412 pages.
             assert!((share_at(&whole, 0.0266) - 256.0 / 412.0).abs() < 1e-9);
         }
-        // In five chunks alike, five are split; in chunks of which the middle is in use, none.
+        // In five equal chunks, five are split. In chunks with a used middle, none.
         let five = super::super::tests::sample((0..5).map(|k| chunk(k, &[(412, 100)])).collect());
         assert_eq!(idle(&five).map(|o| o.split_huge_pages), [5, 0, 0, 0]);
         let none = super::super::tests::sample((0..5).map(|k| chunk(k, &[(255, 2)])).collect());
@@ -233,9 +234,9 @@ mod tests {
     }
 
     #[test]
-    fn huge_pages_first_is_ahead_where_the_top_is_in_pieces() {
+    fn huge_pages_first_is_ahead_in_a_fragmented_top() {
         let [highest, huge, _, heapwood] = idle(&fragmented());
-        // Whenever one of its releases ends; a long one counts for nothing before.
+        // At the ends of its releases; a long one counts when it ends.
         for &(ms, share) in &huge.curve {
             assert!(share >= share_at(&highest, ms), "at {ms} ms");
         }
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn the_emptiest_chunk_goes_first_when_the_densest_is_last() {
+    fn densest_last_releases_the_emptiest_chunk_first() {
         let full = |index, in_use| chunk(index, &[(0, in_use)]);
         let sample = sample(vec![full(0, 400), full(1, 100), full(2, 300)]);
         let mut heap = Heap::new(&sample, Policy::DensestLast).unwrap();
@@ -252,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_order_is_that_of_the_product() {
+    fn our_order_equals_the_products() {
         for sample in [fragmented(), sample(vec![chunk(0, &[(412, 100)]), chunk(1, &[(7, 1), (300, 90)])])] {
             let pages = SharedPages::<Bits48>::from_snapshot(&SYSTEM, &sample).unwrap();
             let mut heap = Heap::new(&sample, Policy::Heapwood).unwrap();

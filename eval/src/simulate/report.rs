@@ -1,7 +1,7 @@
-//! What the simulations found. What is serialised here is `--json`; tables and picture show the same numbers.
+//! The report of the simulations. `--json` prints it as serialised here; tables and picture show the same numbers.
 
 use super::cost::Cost;
-use super::mutators::Added;
+use super::mutators::CacheCost;
 use super::releases::Outcome;
 use crate::moments::Source;
 use heapwood_report::tables::{number, table};
@@ -20,12 +20,12 @@ pub(crate) struct Report {
 pub(crate) struct SampleReport {
     #[serde(flatten)]
     pub(crate) source: Source,
-    /// None if there is nothing to release.
+    /// Empty if there is nothing to release.
     pub(crate) releases: Vec<Outcome>,
-    /// What the program of the second experiment has in use.
+    /// The pages in use of the program of the second experiment.
     pub(crate) live_pages: usize,
-    /// None if there are no pages.
-    pub(crate) caches: Vec<Added>,
+    /// Empty if there are no pages.
+    pub(crate) caches: Vec<CacheCost>,
 }
 
 impl fmt::Display for Report {
@@ -66,7 +66,7 @@ impl Report {
         let releasable = sample.source.releasable_pages;
         writeln!(
             f,
-            "Milliseconds of simulated CPU until so much of {releasable} pages was released, in balance;"
+            "Milliseconds of simulated CPU until the net release of {releasable} pages reached the share;"
         )?;
         writeln!(
             f,
@@ -97,7 +97,7 @@ impl Report {
         writeln!(f, "{table}")?;
         if sample.releases.iter().any(|outcome| outcome.all_ms.is_none()) {
             writeln!(f)?;
-            writeln!(f, "-: not within four times what the slowest took when idle.")?;
+            writeln!(f, "-: not within four times the slowest policy's time when idle.")?;
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
-//! Listings of functions, made of a compiler's assembly: directives and comments are left out, labels are numbered in the
-//! order in which they stand and kept only where something goes there, and symbols are their last names. Invariant: what
-//! the machine executes is in the listing, and nothing that changes without it.
+//! Listings of functions, from a compiler's assembly, without directives and comments. Labels are numbered in their order
+//! and kept only if an instruction refers to them, and symbols are their last names. Invariant: a listing has exactly the
+//! executed instructions.
 
 /// The functions' code, each with its name, in the order asked for.
 pub(crate) fn functions(assembly: &str, names: &[&str]) -> Vec<(String, Vec<String>)> {
@@ -64,7 +64,7 @@ fn instruction(line: &str, number: impl Fn(&str) -> Option<String>) -> String {
             None if name.starts_with(".Lanon.") => out += "<constant>",
             None => match rustc_demangle::try_demangle(name) {
                 Ok(symbol) => {
-                    // Where in the sources a function stands is not the machine's.
+                    // The position in the sources does not matter.
                     let path = format!("{symbol:#}");
                     out += &format!("<{}>", path.rsplit("::").next().unwrap_or(&path));
                 }
@@ -76,7 +76,7 @@ fn instruction(line: &str, number: impl Fn(&str) -> Option<String>) -> String {
     out.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// How many instructions there are up to where the function first returns, or leaves for another that returns.
+/// The number of instructions up to the first return, or jump to another function.
 pub(crate) fn hot_path(code: &[String]) -> usize {
     let instructions = code.iter().filter(|line| !is_label(line));
     let leaves = |line: &String| line.starts_with("ret") || line.starts_with("jmp") || line.starts_with("b ");
@@ -91,7 +91,7 @@ pub(crate) fn hot_path(code: &[String]) -> usize {
 }
 
 #[test]
-fn listings_do_not_change_with_labels_and_hashes() {
+fn listings_do_not_depend_on_labels_and_hashes() {
     let code = |label: &str, hash: &str| {
         format!(
             "\t.globl f\nf:\n.Lfunc_begin0:\n\t.cfi_startproc\n\tmovq\t8(%rdi), %rax # a comment\n\tja\t{label}\n\tretq\n\

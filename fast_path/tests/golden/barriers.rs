@@ -1,13 +1,13 @@
-//! Barriers in the built library: which functions order stores (aarch64's `dmb ishst`) before what they hand out is known, which order
-//! loads, and that no other does; and that for x86-64 none of this is an instruction. What publication rests on is in heapwood-heap's
-//! `publication.rs`. Invariant: a path of allocation that hands out memory is in the list, with a barrier in one of the functions that
-//! the compiler may have made of it.
+//! Barriers in the built library: the functions that order stores before they publish memory (aarch64's `dmb ishst`), the
+//! functions that order loads, and that no others do. On x86-64 none of these is an instruction. heapwood-heap's
+//! `publication.rs` explains publication. Invariant: every allocation path is in the list, with a barrier in one of the
+//! functions that the compiler may make of it.
 
 use crate::compiler;
 use crate::say;
 use std::collections::BTreeMap;
 
-/// The functions of which one has the barrier, for each path.
+/// For each path the functions, one of them with the barrier.
 const ORDER_STORES: &[(&str, &[&str])] = &[
     ("runs of cells, freed cells and cells of shared spans", &["refill_from_own", "refill", "reserve_slow"]),
     ("large objects", &["finish", "allocate_large"]),
@@ -24,7 +24,7 @@ const ORDER_LOADS: &[(&str, &[&str])] = &[
     ("lookups", &["find_known", "find", "hw_base"]),
 ];
 
-/// What orders stores alone, or loads, on the machines of the test; and what orders them on x86-64.
+/// The instructions that order stores, or loads, on aarch64; and on x86-64.
 const STORES: &str = "dmb\tishst";
 const LOADS: &str = "dmb\tishld";
 const FENCES: [&str; 3] = ["mfence", "sfence", "lfence"];
@@ -71,7 +71,7 @@ fn library(target: &str) -> Option<BTreeMap<String, String>> {
 }
 
 #[test]
-fn aarch64_has_them_where_something_is_handed_out() {
+fn aarch64_has_barriers_where_objects_are_published() {
     let Some(functions) = library("aarch64-unknown-linux-gnu") else { return };
     for (instruction, paths) in [(STORES, ORDER_STORES), (LOADS, ORDER_LOADS)] {
         for (path, names) in paths {
@@ -83,12 +83,12 @@ fn aarch64_has_them_where_something_is_handed_out() {
         let is_known = known.contains(&name.as_str());
         assert!(is_known || !code.contains(STORES), "{name} orders stores: why is it not in the list?");
     }
-    // The store itself, where the object is known to others.
+    // The store itself, to an object that other threads know.
     assert!(has_any(&functions, &["hw_write_slow"], "stlr\t"), "hw_write_slow stores without an order");
 }
 
 #[test]
-fn x86_64_has_none() {
+fn x86_64_has_no_barriers() {
     let Some(functions) = library("x86_64-unknown-linux-gnu") else { return };
     for (path, names) in ORDER_STORES.iter().chain(ORDER_LOADS) {
         assert!(names.iter().any(|&name| functions.contains_key(name)), "{path}: {names:?} are gone");

@@ -1,22 +1,21 @@
-//! The compilers: each makes assembly of the crate's functions with the options of a user's release build, except that
-//! nothing is linked, so that a target needs no linker and no libraries of its machine. An error says what is missing to
-//! compare; what is wrong panics.
+//! The compilers: each makes assembly of the crate's functions with the options of a user's release build, without
+//! linking, so that a target needs no linker and no libraries. An error names a missing tool; a failed build panics.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
-/// A directory of the target directory's for what these tests make.
+/// The directory for the output of these tests, in the target directory.
 const OUT: &str = env!("CARGO_TARGET_TMPDIR");
 
-/// What a compiler made.
+/// The output of a compiler.
 pub(crate) struct Compiled {
-    /// Which it is, up to the version that decides what code it makes.
+    /// The compiler, up to the version that determines its code.
     pub(crate) compiler: String,
     pub(crate) assembly: String,
 }
 
-/// What a command prints; the error is why it did not run or what it complained of.
+/// The output of a command. The error is its message, or why it did not run.
 fn output(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|e| format!("{:?}: {e}", command.get_program()))?;
     if output.status.success() {
@@ -45,7 +44,7 @@ fn needs_library(target: &str) -> Result<(), String> {
 /// Cargo, for a release build as users make it.
 fn cargo() -> Command {
     let mut cargo = Command::new(env!("CARGO"));
-    // What a program's own settings would change.
+    // Removes a user's own settings.
     for variable in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_BUILD_RUSTFLAGS"] {
         cargo.env_remove(variable);
     }
@@ -113,7 +112,7 @@ pub(crate) fn c(machine: &str) -> Result<Compiled, String> {
     let assembly = PathBuf::from(OUT).join(format!("{machine}.s"));
     let mut compile = Command::new(&cc);
     compile.args(["-std=c11", "-O2", "-fPIC", "-fno-stack-protector", "-fno-asynchronous-unwind-tables"]);
-    // What distributions switch on in different ways.
+    // Distributions have different defaults.
     compile.arg(if machine == "x86_64" { "-fcf-protection=none" } else { "-mbranch-protection=none" });
     compile.args(["-S", "-I"]).arg(Path::new(CRATE).join("../crates/heapwood-c/include"));
     compile.arg(Path::new(CRATE).join("src/fast_path.c")).arg("-o").arg(&assembly);

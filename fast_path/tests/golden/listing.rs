@@ -44,7 +44,7 @@ impl Listing {
     }
 }
 
-/// What has changed, and how to accept it.
+/// The changes, and how to accept them.
 pub(crate) fn difference(name: &str, golden: &Listing, now: &Listing) -> String {
     let (golden, now) = (golden.to_string(), now.to_string());
     let difference = similar::TextDiff::from_lines(&golden, &now);
@@ -55,7 +55,7 @@ pub(crate) fn difference(name: &str, golden: &Listing, now: &Listing) -> String 
     )
 }
 
-/// That no hot path is longer; the error names those that are.
+/// Checks that no hot path is longer. The error names those that are.
 pub(crate) fn not_longer(golden: &Listing, now: &Listing) -> Result<(), String> {
     let mut longer = String::new();
     for (name, code) in &now.functions {
@@ -72,7 +72,7 @@ pub(crate) fn not_longer(golden: &Listing, now: &Listing) -> Result<(), String> 
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn a_written_listing_is_read_back() {
     let code = |lines: &[&str]| lines.iter().map(|&line| line.to_owned()).collect::<Vec<_>>();
     let listing = Listing {
         compiler: "cc 1".into(),
@@ -82,7 +82,7 @@ fn what_is_written_is_read() {
 }
 
 #[test]
-fn a_longer_hot_path_is_named() {
+fn a_longer_hot_path_is_reported() {
     let listing = |code: &[&str]| Listing {
         compiler: String::new(),
         functions: vec![("f".into(), code.iter().map(|&line| line.to_owned()).collect())],

@@ -1,6 +1,6 @@
-//! The machine code of the fast paths against the golden files, for x86-64 and aarch64: an instruction more is an error
-//! here before it is a slower benchmark. Where the compiler is another than the one that a file was made with, its order
-//! and registers may differ; then the hot paths may only not be longer. What cannot be compared is said on the terminal.
+//! Compares the machine code of the fast paths with the golden files, for x86-64 and aarch64: an additional instruction is
+//! an error here before it is a slower benchmark. Another compiler than that of a file may use another order and other
+//! registers; then only the lengths of hot paths are compared. A skipped comparison is reported on the terminal.
 //!
 //! | module | what it does |
 //! |---|---|
@@ -41,7 +41,7 @@ const FUNCTIONS_C: &[&str] = &[
     "arena_alloc_bytes",
 ];
 
-/// Says something even where the harness keeps what tests print.
+/// Prints to the terminal, even if the harness captures output.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
 }
@@ -75,21 +75,21 @@ fn check(name: &str, functions: &[&str], compiled: Result<Compiled, String>) {
 }
 
 #[test]
-fn rust_x86_64() {
+fn rust_fast_paths_are_golden_on_x86_64() {
     check("rust.x86_64", FUNCTIONS_RUST, compiler::rust("x86_64-unknown-linux-gnu"));
 }
 
 #[test]
-fn rust_aarch64() {
+fn rust_fast_paths_are_golden_on_aarch64() {
     check("rust.aarch64", FUNCTIONS_RUST, compiler::rust("aarch64-unknown-linux-gnu"));
 }
 
 #[test]
-fn c_x86_64() {
+fn c_fast_paths_are_golden_on_x86_64() {
     check("c.x86_64", FUNCTIONS_C, compiler::c("x86_64"));
 }
 
 #[test]
-fn c_aarch64() {
+fn c_fast_paths_are_golden_on_aarch64() {
     check("c.aarch64", FUNCTIONS_C, compiler::c("aarch64"));
 }

@@ -1,6 +1,6 @@
 //! Singly linked lists of 16-byte nodes side by side, the graph with the fewest edges to follow at a time: a collector
-//! that looks ahead has as many places to look as there are lists. Invariant: after a walk a list is in pieces, so that a
-//! stray word on the stack keeps one node of it and not the rest.
+//! that looks ahead has as many places to look as there are lists. Invariant: the walk unlinks the nodes, so that a
+//! stale word on the stack keeps one node alive and not the rest.
 
 use heapwood::{Gc, GcCell, Mutator, Root, Slice, Trace};
 
@@ -17,8 +17,8 @@ pub(super) struct Node {
 
 const _: () = assert!(size_of::<Node>() == 16);
 
-/// Allocates nodes in index order and links them: list k has `order[k]`, `order[k + lists]` and so on. In a frame of its
-/// own, which takes the table of all nodes with it.
+/// Allocates nodes in index order and links them: list k has `order[k]`, `order[k + lists]` and so on. In its own
+/// frame, so that no pointer to the table is left on the stack.
 #[inline(never)]
 pub(super) fn build(m: &Mutator, order: &[u32], lists: usize) -> Root<Heads> {
     let table: Gc<Heads> = m.alloc_slice(order.len(), |_| GcCell::new(None));
@@ -33,7 +33,7 @@ pub(super) fn build(m: &Mutator, order: &[u32], lists: usize) -> Root<Heads> {
     m.root(m.alloc_slice(lists.min(order.len()), |k| GcCell::new(table[order[k] as usize].get())))
 }
 
-/// Counts the nodes and sums up their indices, list by list, and takes the lists apart.
+/// Counts the nodes, adds up their indices list by list, and unlinks the lists.
 #[inline(never)]
 pub(super) fn walk(m: &Mutator, heads: &Heads) -> (u64, u64) {
     let (mut nodes, mut checksum) = (0, 0u64);

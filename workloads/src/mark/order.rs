@@ -1,5 +1,4 @@
-//! In which order the objects of a graph lie in memory: as they are linked, or shuffled. Invariant: every index is there
-//! once.
+//! The order of a graph's objects in memory: as they are linked, or shuffled. Invariant: every index occurs once.
 
 use crate::random::Random;
 

@@ -1,5 +1,5 @@
 //! Graphs of 32-byte objects with two pointers each, planned over indices: a balanced tree whose objects lie in a given
-//! order, and a random graph. Invariant: once a graph is built, nothing but its root leads to it.
+//! order, and a random graph. Invariant: only its root refers to a graph that is built.
 
 use crate::random::Random;
 use heapwood::{Gc, GcCell, Mutator, Root, Slice, Trace};
@@ -16,7 +16,7 @@ pub(super) struct Object {
 
 const _: () = assert!(size_of::<Object>() == 32);
 
-/// What leads to a graph.
+/// The root of a graph.
 pub(super) type Roots = Slice<Option<Gc<Object>>>;
 
 /// A graph over indices, in the ordinary heap.
@@ -62,8 +62,8 @@ impl Plan {
         reached
     }
 
-    /// Allocates the objects in index order and links them. In a frame of its own, which takes the table of all
-    /// objects with it.
+    /// Allocates the objects in index order and links them. In its own frame, so that no pointer to the table is left
+    /// on the stack.
     #[inline(never)]
     pub(super) fn build(self, m: &Mutator) -> Root<Roots> {
         let table: Gc<Slice<GcCell<Option<Gc<Object>>>>> =

@@ -1,7 +1,7 @@
-/* Handlers of the program's on an alternate stack, interrupted there by collections (stop=signals): what the interrupted function
- * refers to from its own stack, or a fiber's, survives. Each handler waits for a collection to begin and end, but not for long: the
- * thread may have been inside the library, where it is not stopped. What it keeps on the alternate stack are addresses in all
- * stacks that say nothing about where they are in use. */
+/* The program's handlers on an alternate stack, interrupted there by collections (stop=signals). Objects that only
+ * the interrupted function's stack, or a fiber's, refers to survive. Each handler waits for a collection, but not
+ * for long: the thread may have been inside the library, where it is not stopped. The handler keeps addresses in all
+ * stacks on the alternate stack; they must not be taken for the stack pointer. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "fiber.h"
@@ -20,12 +20,12 @@ static hw_mutator *m;
 static hw_type node_type;
 static atomic_int stop_collecting, in_handler;
 static atomic_ulong collections;
-/* How many handlers have seen a collection begin and end. */
+/* The handlers that saw a collection begin and end. */
 static atomic_ulong handled;
 static struct fiber fiber;
 static char *own_high;
 
-/* The next comes a while after this: so the program goes on in between. */
+/* Delays the next signal, so that the program runs in between. */
 static void set_timer(void) {
     struct itimerval tick = {{0, 0}, {0, TICK_US}};
     if (setitimer(ITIMER_REAL, &tick, NULL) != 0) abort();
@@ -45,7 +45,7 @@ static void on_tick(int signal) {
     if (!stop_collecting) set_timer();
 }
 
-/* So that the program gets on. */
+/* So that the program makes progress. */
 static void rest(void *arg) {
     (void)arg;
     usleep(500);
@@ -64,7 +64,7 @@ static void *collect(void *arg) {
     return NULL;
 }
 
-/* Makes lists and walks them, until so many handlers have run. Between the two it does nothing for a while. */
+/* Makes lists and walks them, until N handlers have run. Between the two it pauses. */
 static void __attribute__((noinline)) work(unsigned long until) {
     for (uint64_t number = 0; handled < until; number++) {
         struct node *list = make(m, node_type, LENGTH, number);
@@ -108,7 +108,7 @@ int main(void) {
     action.sa_handler = on_tick;
     action.sa_flags = SA_ONSTACK | SA_RESTART;
     CHECK(sigaction(SIGALRM, &action, NULL) == 0);
-    /* The handler is this thread's alone. */
+    /* Only this thread uses the handler. */
     sigemptyset(&set);
     sigaddset(&set, SIGALRM);
     CHECK(pthread_sigmask(SIG_BLOCK, &set, NULL) == 0);

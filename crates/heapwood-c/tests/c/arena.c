@@ -1,5 +1,6 @@
-/* Arenas: what they hold stays while they are open, leads both ways, and goes with them. The arguments are options: verify,
- * signals, stress, precise; and "recycle", which all arenas here can promise. */
+/* Arenas: their values live while they are open, may refer to the heap and be referred to by it, and are freed with
+ * them. The arguments are options: verify, signals, stress, precise; and "recycle", which is allowed for all arenas
+ * here. */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200809L
 #endif
@@ -85,7 +86,7 @@ static uintptr_t *number(uintptr_t value) {
     return n;
 }
 
-/* ------------------------------------------------------------------------------------------------------- what is tested -- */
+/* ------------------------------------------------------------------------------------------------------- tests -- */
 
 static void trees_of_all_sizes(void) {
     for (int depth = 0; depth <= (stress ? 4 : 16); depth += 4) {
@@ -99,8 +100,8 @@ static void trees_of_all_sizes(void) {
     }
 }
 
-/* Items of the arena lead to numbers of the heap, and to each other; collections of both kinds come between, and stores into what is
- * old and what is new go through the barrier. */
+/* Items of the arena refer to numbers of the heap and to each other. Collections of both kinds run in between, and
+ * stores into old and new values go through the barrier. */
 static void both_ways(void) {
     const uintptr_t items = stress ? 40 : 20000;
     hw_arena *arena = open_arena();
@@ -151,7 +152,7 @@ static void both_ways(void) {
     collect(1);
     collect(0);
     CHECK(twins[1].next == list && *twins[1].number == 5 && twins[0].next == NULL);
-    /* It goes, and nothing may lead to it. */
+    /* The arena is freed, and nothing may refer to it. */
     object->next = NULL;
     hw_write(m, object, &object->next, NULL);
     kept[2] = NULL;
@@ -233,7 +234,7 @@ static void trace_pair(void *object, size_t size, hw_tracer *tracer) {
     hw_visit(tracer, &n->right);
 }
 
-/* What no arena can hold lives in the heap, and only as long as the arena has it. */
+/* A value that no arena can hold lives in the heap, only as long as the arena keeps it. */
 static void passed(void) {
     uint64_t before, after;
     hw_arena *arena = open_arena();
@@ -278,7 +279,7 @@ static void passed(void) {
     if (precise) CHECK(after <= before);
 }
 
-/* Emptied and used again, an arena has new zeros, and in time no more memory than before. */
+/* A reset arena has zeroed memory again, and in time no more than before. */
 static void reset(void) {
     hw_arena *arena = open_arena();
     size_t most = 0;
@@ -290,7 +291,7 @@ static void reset(void) {
         if (round % 5 == 2) collect(round % 2);
         CHECK(count(tree) == (stress ? 15 : 8191));
         if (round == 3) most = hw_arena_bytes(arena);
-        /* A chunk that lies ready may be taken where a smaller piece would have done. */
+        /* A cached chunk may be taken where a smaller one would be enough. */
         CHECK(round < 4 || hw_arena_bytes(arena) <= most + (4 << 20));
         CHECK(hw_arena_reset(arena) == HW_OK && hw_arena_bytes(arena) == 0);
     }
@@ -390,7 +391,7 @@ static void *holds_one(void *out) {
     return NULL;
 }
 
-/* A child goes on with its thread's arenas; those of other threads are the collector's there. */
+/* A child keeps its thread's arenas. The collector owns those of other threads there. */
 static void children(void) {
     pthread_t thread;
     hw_arena *arena = open_arena();

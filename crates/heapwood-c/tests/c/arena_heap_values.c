@@ -1,6 +1,6 @@
-/* A value whose type has no mask lives in the heap, and its arena keeps it. Once the arena has been freed or reset without
- * HW_ARENA_RECYCLE, a stale pointer to it keeps that value alone: what it referred to may be freed by the program, lie in an arena that
- * was recycled, or be found dead by the next collection. Arguments: verify, signals, young. */
+/* A value whose type has no mask lives in the heap, and its arena keeps it. After the arena was freed or reset
+ * without HW_ARENA_RECYCLE, a stale pointer keeps only that value alive. The program may free its targets, recycle
+ * their arena, or the next collection may find them dead. Arguments: verify, signals, young. */
 #include "check.h"
 #include <heapwood.h>
 #include <stdint.h>
@@ -23,7 +23,7 @@ static uint64_t live(void) {
     return stats.live_objects;
 }
 
-/* What the value refers to: an object that the program frees, one that it leaves to the collector, or a value of a recycled arena. */
+/* Targets of the value: an object that the program frees, a dead object, and a value of a recycled arena. */
 enum behind { FREED, LEFT, RECYCLED, KINDS };
 
 static void end_one(enum behind what, int reset) {

@@ -1,5 +1,5 @@
-/* What is done wrong with arenas, each in a child of its own. In verify mode standard error says what was wrong; without, the child
- * goes on, and the heap has come to no harm: it is collected, and gives new values of zeros. */
+/* Misuse of arenas, each in its own child. In verify mode standard error names the error. Otherwise the child
+ * continues and the heap is intact: it can collect, and new values are zeroed. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <heapwood.h>
@@ -43,10 +43,10 @@ static int said(hw_status status, const char *text) {
     return hw_last_error(m)->status == status && strstr(hw_last_error(m)->text, text) != NULL;
 }
 
-/* The heap is as it should be: what it gives is zero, and lives. */
+/* The heap is intact: new values are zeroed, and live. */
 static void is_whole(void) {
     struct node *first = NULL, *value;
-    /* Enough to get whatever addresses have rested, as soon as they have. */
+    /* Enough to reuse addresses as soon as they leave quarantine. */
     hw_arena *many[MANY];
     for (int i = 0; i < MANY; i++) {
         if (i % 5 == 0) CHECK(hw_collect(m) == HW_OK);
@@ -70,7 +70,8 @@ static void is_whole(void) {
     for (int i = 0; i < 4; i++, first = first->left) CHECK(first != NULL);
 }
 
-/* ---------------------------------------------------------------------------------------------------------- what is wrong -- */
+/* ---------------------------------------------------------------------------------------------------------- misuse
+ * -- */
 
 static void read_after_free(void) {
     struct node *value;
@@ -84,7 +85,7 @@ static void read_after_reset(void) {
     CHECK(*(struct node *volatile *)&value->left == NULL);
 }
 
-/* Bytes that would be no object's address, if somebody took them for a pointer. */
+/* Bytes that are no valid object address. */
 static void write_after_free(void) {
     struct node *value;
     void *object = hw_alloc(m, node_type);
@@ -212,7 +213,7 @@ static void promise_broken(void) {
     kept[1] = NULL;
 }
 
-/* Without a promise pointers may be left, in every mode. */
+/* Without HW_ARENA_RECYCLE pointers may be left, in every mode. */
 static void pointers_left(void) {
     struct node *value;
     CHECK(hw_arena_free(filled(0, &value)) == HW_OK);
@@ -239,7 +240,7 @@ static void no_handles(void) {
     CHECK(hw_arena_free(arena) == HW_OK);
 }
 
-/* How a child ends in verify mode, and what it has said by then. */
+/* The exit and the output of a child in verify mode. */
 struct misuse {
     const char *name;
     void (*f)(void);

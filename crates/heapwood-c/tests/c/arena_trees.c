@@ -1,10 +1,10 @@
-/* Binary trees in arenas, as the document on arena performance has them (golang/go#51667): a stretch tree and one that lives long, each
- * in an arena of its own, and many short ones, of which an arena takes as many as make up a MiB. It prints the lines that the peers
- * and heapwood run trees --arena print.
+/* Binary trees in arenas, as in the document on arena performance (golang/go#51667): a stretch tree and a long-lived
+ * one, each in its own arena, and many short-lived ones, a MiB of them in an arena. It prints the lines of the peers
+ * and of heapwood run trees --arena.
  *
  *     arena_trees DEPTH [keep|verify]
  *
- * By default an arena is given back for the next to use; with "keep" its addresses rest, as if pointers were left. */
+ * By default an arena is recycled. With "keep" its addresses go to quarantine, as if pointers were left. */
 #include "check.h"
 #include <heapwood.h>
 #include <inttypes.h>
@@ -18,7 +18,7 @@ static hw_mutator *m;
 static hw_type node_type;
 static uint32_t flags = HW_ARENA_RECYCLE;
 
-/* One place that allocates: two cost a sixth more, for the branches that are guessed wrong. */
+/* One place that allocates: two cost a sixth more, by mispredicted branches. */
 static struct node *grow(hw_arena *arena, int depth) {
     struct node *left = NULL, *right = NULL;
     if (depth > 0) {

@@ -1,5 +1,5 @@
-/* Options and the variable HEAPWOOD: prints the options as they are after hw_options_env, and makes a heap of them.
- * What of the variable cannot be used is told on standard error, which the caller reads. */
+/* Options and the variable HEAPWOOD: prints the options after hw_options_env, and makes a heap with them. The
+ * library reports unusable parts of the variable on standard error, which the caller reads. */
 #include "check.h"
 #include <heapwood.h>
 #include <inttypes.h>

@@ -37,13 +37,14 @@ static inline void fiber_make(struct fiber *f, hw_heap *heap, void (*begin)(void
     }
 }
 
-/* To the fiber, until somebody switches back to this stack, which is the thread's own. */
+/* Switches to the fiber. Returns when a thread switches back to this stack, the thread's own. */
 static inline void fiber_enter(hw_mutator *m, struct fiber *f) {
     struct swap swap = {&f->back, &f->context};
     CHECK(hw_stack_switch(m, f->stack, swap_contexts, &swap) == HW_OK);
 }
 
-/* From the fiber to the stack of the thread that has entered it. m is not to be used afterwards if another may enter next. */
+/* From the fiber to the stack of the thread that has entered it. m must not be used afterwards if another thread may
+ * enter next. */
 static inline void fiber_leave(hw_mutator *m, struct fiber *f) {
     struct swap swap = {&f->context, &f->back};
     CHECK(hw_stack_switch(m, NULL, swap_contexts, &swap) == HW_OK);

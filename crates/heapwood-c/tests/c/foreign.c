@@ -1,5 +1,5 @@
-/* Threads that the program did not start: those of a library that calls back, which attach as they need it and end without a word;
- * and a stack of which the system knows nothing. The argument is "polls" or "signals". */
+/* Threads that the program did not start: a library's threads, whose callbacks attach as needed and end without
+ * detaching; and a stack that the system does not know. The argument is "polls" or "signals". */
 #define _GNU_SOURCE
 #include "check.h"
 #include "fiber.h"
@@ -130,7 +130,7 @@ int main(int argc, char **argv) {
     CHECK(hw_attach(heap, NULL, &m, NULL) == HW_OK);
     for (int i = 0; i < THREADS / AT_ONCE; i++) {
         if (signals) {
-            library(&called); /* nobody waits for this thread, which waits in pthread_join */
+            library(&called); /* no collection waits for this thread, which waits in pthread_join */
         } else {
             CHECK(hw_call_blocking(m, library, &called) == HW_OK);
         }

@@ -1,5 +1,5 @@
-/* Every function of the header, and every way it refuses. Objects are kept by precise roots alone, so that what is
- * dead is known to be gone. */
+/* Every function of the header, and every error. Only precise roots keep objects alive, so that dead objects are
+ * known to be freed. */
 #ifndef _XOPEN_SOURCE
 #define _XOPEN_SOURCE 600
 #endif
@@ -32,7 +32,7 @@ static void trace_table(void *object, size_t size, hw_tracer *tracer) {
     if (t->used) hw_visit_range(tracer, &t->slot[t->used - 1], &t->slot[t->used]);
 }
 
-/* Objects are in variables only, so it is collected when it is asked to, and never because it is due. */
+/* Objects are only in variables, so the heap collects on request, and never because a collection is due. */
 static hw_heap *new_heap(void) {
     hw_options o;
     hw_heap *heap = NULL;
@@ -125,7 +125,7 @@ static void options(void) {
     REFUSED(trace, HW_TRACE_OFF | HW_TRACE_PHASES, "option trace");
     REFUSED(mark_threads, 129, "1 to 128");
 
-    /* A program that is older than the library: what it does not know keeps its default. */
+    /* A program that is older than the library: unknown options keep their defaults. */
     hw_options older = o;
     older.size = 56;
     older.mask_words = 999;
@@ -237,7 +237,7 @@ static void short_programs(void) {
     CHECK(hw_type_mask(heap, 16, &mask, 1, &masked, NULL) == HW_OK);
     hw_type pair;
     CHECK(hw_type_describe(heap, "{ word ptr }", NULL, &pair, NULL) == HW_OK && pair == masked);
-    /* What was not written is null, and the last word leads to something. */
+    /* Unwritten words are null, and the last word refers to an object. */
     void **first = hw_alloc(m, described);
     void *frame_slots[1] = {first};
     hw_frame frame;
@@ -271,14 +271,14 @@ static void large_types(void) {
     CHECK(hw_type_describe(heap, "{ ptr", &size, &t, &why) == HW_EDESC && size == 1);
     CHECK(hw_type_describe(heap, "{ word ptr [1000]{word ptr word} word }", &size, &t, &why) == HW_OK);
     CHECK(size == 3003 * 8);
-    /* What a mask can say is the same type, however it is said. */
+    /* Two descriptions with equal masks are one type. */
     uint64_t mask = HW_POINTER(struct list, next);
     CHECK(hw_type_mask(heap, 24, &mask, 1, &again, NULL) == HW_OK);
     hw_type small;
     CHECK(hw_type_describe(heap, "{ ptr word word }", NULL, &small, NULL) == HW_OK);
     CHECK(mask != 1 || small == again);
 
-    /* Each pointer keeps what it leads to; the words between may hold anything. */
+    /* Each pointer keeps its target alive. The other words may hold anything. */
     void **table = hw_alloc(m, t);
     void *frame_slots[2] = {table, NULL};
     hw_frame frame;
@@ -323,7 +323,7 @@ static void freeing(void) {
     CHECK(hw_type_mask(heap, 100000, &mask, 1, &big, NULL) == HW_OK);
     hw_stats before = figures(heap);
 
-    /* What is freed is used again, without a collection, and zero where there may be pointers. */
+    /* Freed memory is reused without a collection, and zero where there may be pointers. */
     const hw_type types[] = {list, bytes24, big};
     for (size_t t = 0; t < 3; t++) {
         char *kept = hw_alloc(m, types[t]);
@@ -571,7 +571,7 @@ static void roots(void) {
         CHECK(hw_handle_set(m, b, no_object[i]) == HW_EINVAL && refused(m, HW_EINVAL, "address of an object"));
         CHECK(hw_handle_new(m, no_object[i]) == NULL && refused(m, HW_EINVAL, "address of an object"));
     }
-    /* What is no handle is not read. */
+    /* An address that is no handle is not read. */
     void *variable = NULL, **no_handle[] = {&variable, (void **)16, (void **)((char *)b + 1), b + 1, a - 1, (void **)*b};
     for (int i = 0; i < 6; i++) {
         CHECK(hw_handle_set(m, no_handle[i], NULL) == HW_EINVAL && refused(m, HW_EINVAL, "no handle"));
@@ -679,8 +679,8 @@ static void stores(int verify, int stress, int generational) {
     CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
-/* What an old object refers to survives young collections if the store went through the barrier; what is old and dead stays
- * until everything is collected. */
+/* The target of an old object survives young collections if the store went through the barrier. Old dead objects
+ * stay until a full collection. */
 static void young(void) {
     hw_heap *heap;
     hw_options o;
@@ -746,7 +746,7 @@ static void statistics(void) {
     size_t released = 1;
     CHECK(hw_release_free_memory(NULL, &released) == HW_EINVAL && released == 1);
     CHECK(hw_release_free_memory(heap, &released) == HW_OK && hw_release_free_memory(heap, NULL) == HW_OK);
-    /* A large object that is dead is memory that goes back. */
+    /* The memory of a dead large object is released. */
     hw_mutator *m = join(heap);
     void *large = hw_alloc_bytes_zeroed(m, 8 << 20);
     CHECK(large != NULL);

@@ -1,5 +1,5 @@
-/* What the data of a library refer to lives as long as that is open, and what the program's do if it says so. The first argument
- * is the library, plugin.c; a second, verify, is that mode. */
+/* Objects that a library's data refer to live as long as it is open, and those of the program's data if it is
+ * registered. The first argument is the library, plugin.c; a second, verify, is that mode. */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 200112L
 #endif

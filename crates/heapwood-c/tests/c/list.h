@@ -25,7 +25,7 @@ static inline struct node *extend(hw_mutator *m, hw_type type, struct node *list
     return n;
 }
 
-/* A list of so many nodes, whose numbers go down to the one that is given. */
+/* A list of nodes whose numbers decrease to the given one. */
 static inline struct node *make(hw_mutator *m, hw_type type, uint64_t length, uint64_t number) {
     struct node *list = NULL;
     for (uint64_t i = 0; i < length; i++) list = extend(m, type, list, number + i);

@@ -1,5 +1,5 @@
-/* Every table of a heap filled to the last entry, asked for what it knows, and one entry more refused: this must simply
- * end. A search through what is there for each new entry takes minutes. */
+/* Every table of a heap is filled to the last entry, all entries are looked up, and one more is refused. The test is
+ * that this ends: a linear search for each new entry would take minutes. */
 #include "check.h"
 #include <heapwood.h>
 #include <string.h>

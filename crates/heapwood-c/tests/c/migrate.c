@@ -1,5 +1,5 @@
-/* Fibers that are left by one thread and resumed by another, each time, while one more thread does nothing but collect: each keeps
- * lists that only its stack refers to. The argument is "polls" or "signals"; in verify mode what is lost is overwritten. */
+/* Fibers that one thread leaves and another resumes, each time, while another thread only collects. Each keeps lists
+ * that only its stack refers to. The argument is "polls" or "signals". Verify mode overwrites lost objects. */
 #define _GNU_SOURCE
 #include "check.h"
 #include "fiber.h"
@@ -77,7 +77,7 @@ static struct task *take(hw_mutator *m) {
     return t;
 }
 
-/* On the thread's own stack: nobody else resumes a fiber that has not been left yet. */
+/* On the thread's own stack: no other thread resumes a fiber before it was left. */
 static void put(struct task *t) {
     pthread_mutex_lock(&lock);
     if (t->done) {

@@ -1,4 +1,4 @@
-/* What everyone who ports an interpreter does wrong once: it is refused with a sentence, and the heap goes on. */
+/* Common errors in porting an interpreter. Each is refused with a sentence, and the heap stays usable. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
@@ -53,8 +53,8 @@ static void *other_thread(void *arg) {
     return NULL;
 }
 
-/* A frame that is pushed again before it was popped is its own predecessor, or that of one above it: a collection ends the process with
- * a sentence, and does not go round for ever. */
+/* A frame that is pushed again before it was popped is its own predecessor, or that of one above it: a collection
+ * ends the process with a sentence instead of looping forever. */
 static void frame_pushed_twice(int between) {
     static char text[4096];
     int ends[2], status;
@@ -120,7 +120,7 @@ static void *fibers_of_a_thread(void *arg) {
     return arg;
 }
 
-/* A stack that the heap knows, and two threads that would be on it. */
+/* A registered stack, and two threads that claim to be on it. */
 static struct fiber known;
 
 static void not_called(void *arg) { ++*(int *)arg; }
@@ -146,7 +146,7 @@ static void runs_on_a_known_stack(void) {
     run_thread(me, would_be_on_it_too);
     CHECK(hw_stack_range_remove(heap, known.stack, &why) == HW_ESTATE && strstr(why.text, "a thread is on the stack") != NULL);
     fiber_leave(me, &known);
-    /* Back without an announcement, the thread is not where it was said to be. */
+    /* A thread that returned without an announcement is not on the announced stack. */
     CHECK(hw_stack_switch(me, NULL, swap_contexts, &swap) == HW_ESTATE && said("each switch is announced"));
     swap_contexts(&swap);
     abort();
@@ -204,7 +204,7 @@ int main(int argc, char **argv) {
     frame_pushed_twice(0);
     frame_pushed_twice(2);
 
-    /* The last reason is the last one, whether or not the function that refused has a mutator. */
+    /* hw_last_error has the last reason, even from a function without a mutator. */
     CHECK(hw_alloc_bytes(me, SIZE_MAX) == NULL && !said("no root of this heap"));
     CHECK(hw_root_remove(heap, 0, NULL) == HW_EINVAL && said("no root of this heap"));
     CHECK(hw_type_mask(heap, 0, &mask, 1, &traced_type, NULL) != HW_OK && !said("no root of this heap"));

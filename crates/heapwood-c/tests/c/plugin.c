@@ -1,4 +1,4 @@
-/* A library that keeps what it is given in variables of its own, for libraries.c. */
+/* A library that keeps objects in its own variables, for libraries.c. */
 #include <stddef.h>
 
 static void *volatile kept;

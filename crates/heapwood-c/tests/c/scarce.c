@@ -1,5 +1,5 @@
-/* A small program for address spaces of any size: it keeps 1 MiB alive, lets 8 MiB die, and has some memory of its own.
- * Exit 0: done. Exit 3: a refusal, with its reason on standard output. */
+/* A small program for address spaces of any size: it keeps 1 MiB alive, drops 8 MiB, and has some memory of its own.
+ * Exit 0: done. Exit 3: an error, with its reason on standard output. */
 #include "check.h"
 #include <heapwood.h>
 #include <stdint.h>

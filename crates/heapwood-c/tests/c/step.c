@@ -1,10 +1,12 @@
-/* A thread that uses the header's inline functions is led from instruction to instruction by the trap flag, and a collection stops it
- * before each. After an instruction the kernel raises SIGTRAP; its handler asks the collector's thread for a collection, and waits
- * until the signal that stops this thread is pending: so that is delivered before the next instruction, as the handler returns. At the
- * next trap that collection must have ended. Inside the library nobody is asked: what is tried here is the inline code.
+/* A thread single-steps through the header's inline functions by the trap flag, and a collection stops it before
+ * each instruction. After an instruction the kernel raises SIGTRAP. Its handler asks the collector's thread for a
+ * collection, and waits until the signal that stops this thread is pending. The signal is delivered when the handler
+ * returns, before the next instruction. At the next trap that collection must have ended. Inside the library no
+ * collection is asked for: this tests the inline code.
  *
- * What is printed: the offset of each instruction in the section "stepped" that was executed, and whether the thread was stopped
- * there. It is not where it is not attached. The argument says whether everything is verified: then arenas take each value by a call. */
+ * It prints the offset of each instruction in the section "stepped" that was executed, and whether the thread was
+ * stopped there. A thread that is not attached is not stopped. The argument selects verify mode, in which arenas
+ * take each value by a call. */
 #define _GNU_SOURCE
 #include "check.h"
 #include <heapwood.h>
@@ -33,7 +35,8 @@ static unsigned char executed[CODE], stopped[CODE], alone[CODE];
 static unsigned long steps, stops;
 static volatile bool is_attached; /* for all of what is stepped */
 
-/* ------------------------------------------------------------------------------------------------- what is stepped -- */
+/* ------------------------------------------------------------------------------------------------- the stepped code
+ * -- */
 
 #define STEPPED __attribute__((noinline, section("stepped")))
 

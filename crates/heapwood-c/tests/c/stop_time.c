@@ -1,11 +1,10 @@
-/* How long threads take to stop for a collection, by polls, by signals, and in libgc: the same program for all three. So many threads
- * allocate lists, each keeping the last hundred nodes; the main thread collects, and notes each time from the request until all
- * had stopped. With FORKS it forks that often beside so many threads in blocking regions instead, and notes what the heap's
- * handlers take.
+/* The time that threads take to stop for a collection, by polls, by signals, and in libgc: the same program for all
+ * three. THREADS threads allocate lists, each keeping the last hundred nodes. The main thread collects, and records
+ * each time from the request until all have stopped. With FORKS it forks FORKS times beside THREADS threads in
+ * blocking regions instead, and records the time of the heap's handlers.
  *
  *     cc -O2 -pthread stop_time.c -lheapwood && HEAPWOOD=stop=signals ./a.out THREADS COLLECTIONS [FORKS]
- *     cc -O2 -pthread -DLIBGC stop_time.c -lgc && ./a.out THREADS COLLECTIONS
- */
+ *     cc -O2 -pthread -DLIBGC stop_time.c -lgc && ./a.out THREADS COLLECTIONS */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdint.h>

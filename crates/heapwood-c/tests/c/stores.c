@@ -1,6 +1,6 @@
-/* Programs that store pointers into objects that have long been there, each store through the inline barrier: the
- * workloads graph, map and sort, with the same check values. Tests run them small; of larger
- * runs instructions are counted.
+/* Programs that store pointers into old objects, each store through the inline barrier: the workloads graph, map and
+ * sort, with the same check values. Tests run small sizes. Larger runs serve to count
+ * instructions.
  *
  *     stores graph|map|sort N [verify] */
 #include <heapwood.h>

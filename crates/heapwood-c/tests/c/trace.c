@@ -1,6 +1,6 @@
-/* A program that knows nothing of the variable HEAPWOOD: it makes a heap, collects twice, and destroys it or, told to
- * "leave", leaves it to the end of the process; "quiet" says that it wants nothing told, and "asks" reads the variable for
- * everything. What the library tells is on standard error, which the caller reads. */
+/* A program that does not use the variable HEAPWOOD: it makes a heap, collects twice, and destroys it. Arguments:
+ * "leave" leaves the heap to the end of the process, "quiet" turns the trace off, "asks" reads the variable for all
+ * options. The library's output is on standard error, which the caller reads. */
 #include "check.h"
 #include <heapwood.h>
 #include <string.h>

@@ -1,9 +1,9 @@
-/* Binary trees, as the document has them: a stretch tree, one that lives long, many short ones; each is counted. All
- * allocation goes through the inline path.
+/* Binary trees, as in the Benchmarks Game: a stretch tree, a long-lived one, many short-lived ones; each is counted.
+ * All allocation goes through the inline path.
  *
  *     trees DEPTH precise|conservative [time]
  *
- * "precise" keeps what is alive in shadow frames alone, and the heap does not look at stacks. */
+ * "precise" keeps live objects only in shadow frames, and the heap does not look at stacks. */
 #ifndef _POSIX_C_SOURCE
 #define _POSIX_C_SOURCE 199309L
 #endif

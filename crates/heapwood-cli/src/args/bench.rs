@@ -1,4 +1,4 @@
-//! What can be said to `heapwood bench`.
+//! The command line of `heapwood bench`.
 
 use super::workload::What;
 use crate::settings::{self, Ab, prefetch};
@@ -7,20 +7,21 @@ use heapwood_report::arguments::a_picture;
 use std::path::PathBuf;
 
 pub(crate) const HELP: &str = "\
-Peers are built into the target folder first; one whose toolchain is missing is named, with what to install, and \
-skipped; so are, with --threads, peers that cannot do the whole work on each of several threads. All programs run in turn (A B C, A B C, ..) after a round that only warms up. Each must print the same check \
-values, or nothing is compared. Times, memory and faults are the operating system's, for each process; shown is the \
-median with the least and the most, each program's over Heapwood's in the same round, and a p value: how likely the two \
-would lie as far apart by chance (Mann-Whitney U test).
+Peers are built into the target folder first. A peer without its toolchain is skipped and named, with the package to \
+install; so are, with --threads, peers that cannot do the whole work on each of several threads. All programs run in \
+turn (A B C, A B C, ..) after a round that only warms up. Each must print the same check values, or nothing is \
+compared. Times, memory and faults are the operating system's, for each process. The tables have the median with the \
+least and the most, each program's value over Heapwood's in the same round, and a p value: the probability of such a \
+difference by chance (Mann-Whitney U test).
 
-With --ab the table has for each quantity the median of both settings, each with how far the 95 % confidence interval of the \
-median reaches from it, in percent (as benchstat has it; fewer than 6 runs have none), and how far the second median is \
-from the first: ~ where the p value is 0.05 or more. 30 runs tell settings apart that differ by little. Of the lines of \
---format gobench, benchstat -col /KEY makes the same table, and benchstat A.txt B.txt compares two such outputs.
+With --ab the table has the medians of both settings for each quantity, each with the distance to the end of its 95 % \
+confidence interval, in percent (as in benchstat; fewer than 6 runs have none), and the delta of the second median over \
+the first: ~ where the p value is 0.05 or more. 30 runs are enough for small differences. benchstat -col /KEY makes the \
+same table from --format gobench, and benchstat A.txt B.txt compares two such outputs.
 
 Exit codes: 0 done, 1 a program failed or differs, 2 the command line is wrong, 130 interrupted.";
 
-/// What stands for no peer at all.
+/// The name for no peer.
 pub(crate) const NO_PEER: &str = "none";
 
 #[derive(Parser)]
@@ -37,7 +38,7 @@ pub(crate) struct Bench {
           conflicts_with_all = ["peers", "peers_dir", "equal_rss", "plot"])]
     pub(crate) ab: Option<Ab>,
 
-    /// How often each program runs, after the warm-up
+    /// Runs of each program, after the warm-up
     #[arg(long, value_name = "K", default_value_t = 5, allow_negative_numbers = true,
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) runs: u32,
@@ -50,24 +51,24 @@ pub(crate) struct Bench {
     #[arg(long, conflicts_with = "format")]
     json: bool,
 
-    /// How what was measured is printed
+    /// Output format
     #[arg(long, value_enum, default_value_t = Output::Table)]
     format: Output,
 
-    /// Draw a picture, too
+    /// Also draw a picture
     #[arg(long, value_name = "FILE.svg", value_parser = a_picture())]
     pub(crate) plot: Option<PathBuf>,
 
-    /// Where the peers' sources are [default: the folder peers of the sources that this command was built from]
+    /// Folder of the peers' sources [default: peers in the sources that this command was built from]
     #[arg(long, value_name = "DIR")]
     pub(crate) peers_dir: Option<PathBuf>,
 
-    /// Where the peers are built [default: the folder peers in the target folder]
+    /// Folder to build the peers in [default: peers in the target folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) build_dir: Option<PathBuf>,
 }
 
-/// How what was measured is printed.
+/// The output format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Output {
     /// Tables for people
@@ -84,8 +85,8 @@ const AB: &str =
 fn ab_help() -> String {
     format!(
         "{AB}. Options are those of heapwood run and of the variable HEAPWOOD, such as percent=100,200 or huge_pages=on,off; \
-         what the variable says of others holds for both. For a setting of the build the command is built twice from its \
-         sources, by cargo, beside the peers: {}",
+         the variable's other options hold for both. For a setting of the build, cargo builds the command twice from its \
+         sources, beside the peers: {}",
         prefetch::help()
     )
 }
@@ -95,7 +96,7 @@ impl Bench {
         if self.json { Output::Json } else { self.format }
     }
 
-    /// The peers that were asked for, if not all; none of them have a name of their own.
+    /// The requested peers, if not all.
     pub(crate) fn peers(&self) -> Option<Vec<String>> {
         let names = self.peers.as_ref()?.iter().map(|name| name.trim().to_string());
         Some(names.filter(|name| !matches!(name.as_str(), NO_PEER | "")).collect())

@@ -1,5 +1,5 @@
-//! The flags for a heap's options. They are made of the collector's list of options: a new option is a new flag. Invariant:
-//! a flag counts more than the variable HEAPWOOD, and that more than the default.
+//! The flags for a heap's options, generated from the collector's list of options. Invariant: a flag overrides the
+//! variable HEAPWOOD, which overrides the default.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
 use heapwood_gc::settings::options::{Audience, OptionUnit};
@@ -11,22 +11,22 @@ pub(crate) struct HeapFlags {
 }
 
 impl HeapFlags {
-    /// The settings of the heap; of HEAPWOOD, what cannot be used is told on standard error.
+    /// The settings of the heap. Parts of HEAPWOOD that cannot be used are reported on standard error.
     pub(crate) fn config(&self) -> Config {
         let mut config = Config::from_env();
         for &(option, value) in &self.given {
-            config.set(option, value).expect("the parser lets through only what is in range");
+            config.set(option, value).expect("the parser accepts only values in range");
         }
         config
     }
 }
 
-/// The options with a flag: what is of use in C only has none.
+/// The options with a flag: all except those that only C uses.
 fn options() -> impl Iterator<Item = &'static OptionInfo> {
     OPTIONS.iter().filter(|option| option.audience != Audience::InC)
 }
 
-/// What a switch is turned to by its flag, which is not its default.
+/// The value that a switch's flag sets: the opposite of its default.
 fn turned(option: &OptionInfo) -> u64 {
     1 - option.default.expect("a switch is on or off")
 }

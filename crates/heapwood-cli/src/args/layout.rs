@@ -1,4 +1,4 @@
-//! What can be said to `heapwood layout`.
+//! The command line of `heapwood layout`.
 
 use clap::{Parser, Subcommand};
 use std::ffi::OsString;
@@ -6,39 +6,38 @@ use std::path::PathBuf;
 
 #[derive(Subcommand)]
 pub(crate) enum Layout {
-    /// Print the program that describes a type: where its pointers are, in a few bytes
+    /// Print the program that describes the pointers of a type, in a few bytes
     #[command(after_help = SHOW_HELP)]
     Show(Show),
-    /// Say whether a file holds a program that is right, or which byte of it is wrong
+    /// Check that a file holds a valid program, or report the first wrong byte
     #[command(after_help = CHECK_HELP)]
     Check(Check),
 }
 
 const SHOW_HELP: &str = "\
-A line an instruction: its offset, its bytes, what it does. Below: the words and bytes of the type, its pointers, and \
+One line an instruction: its offset, its bytes, its effect. Below: the words and bytes of the type, its pointers, and \
 the bytes of the description.
 
-A type is written so; a file of that name goes first:
+Syntax of types (a file of that name takes precedence):
   ptr                  a word that is a pointer
-  word                 a word that is none
+  word                 a word that is no pointer
   [N]T                 an array: [100]ptr, [1<<28]ptr
   {T T ...}            a struct, its fields in the order of their offsets
 
-A file holds the bytes of a program as they are, or as hexadecimal text, two digits a byte, where white space and what \
-follows a # to the end of its line do not count. It is taken for text if it has no control characters but white space; \
-programs end with the byte 00.
+A file holds the bytes of a program, raw or as hexadecimal text: two digits a byte, with white space, and comments from \
+# to the end of the line. A file without control characters except white space is text; programs end with the byte 00.
 
 Examples:
   heapwood layout show '{ word ptr [100]{ptr word word} [1<<28]ptr }'
   heapwood layout show program.bin
   printf '02 01 00  # two words, the first a pointer' > small.hex; heapwood layout show small.hex
 
-Exit codes: 0 done, 1 the file holds no program that is right, 2 the command line is wrong: neither a file nor a type.";
+Exit codes: 0 done, 1 the file holds no valid program, 2 the command line is wrong: neither a file nor a type.";
 
 const CHECK_HELP: &str = "\
-Accepted is what describes each word of a type exactly once and repeats only what there is. Without --words the type \
-has as many words as the program emits. What is refused is named with the offset of its byte in the program, and with \
-what was expected there. Files hold bytes or hexadecimal text, as heapwood layout show --help says.
+A valid program describes each word of a type exactly once and repeats only words before it. Without --words the type \
+has as many words as the program emits. An error names the offset of the wrong byte in the program, and what was \
+expected there. Files hold bytes or hexadecimal text: see heapwood layout show --help.
 
 Examples:
   heapwood layout check program.bin
@@ -85,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn words_say_what_is_wrong() {
+    fn wrong_word_counts_name_the_cause() {
         assert_eq!(parse_words("0"), Ok(0));
         assert_eq!(parse_words("18446744073709551615"), Ok(u64::MAX));
         for wrong in ["", "-1", "1.5", "many", "18446744073709551616"] {

@@ -1,4 +1,4 @@
-//! Which workload, how much of it, and on how many threads.
+//! The workload, its size, and its threads.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use heapwood_report::CommandError;
@@ -6,34 +6,35 @@ use heapwood_report::legible::legible;
 use heapwood_workloads::{OutOfRangeError, ThreadsOutOfRangeError, Workload};
 use std::fmt;
 
-/// What runs.
+/// The workload to run.
 #[derive(clap::Args)]
 pub(crate) struct What {
-    /// Which workload
+    /// The workload
     #[arg(value_parser = workloads())]
     workload: &'static Workload,
 
-    /// How much of it, as said of the workload
+    /// Size; the unit depends on the workload
     #[arg(allow_negative_numbers = true, value_parser = parse_count)]
     n: Option<u64>,
 
-    /// Have each of T threads do the whole of it; all must find the same. With --arena and --share they share it [default: 1;
-    /// conalloc: 4]
+    /// Run on T threads. Each does the whole work, and all must have the same results. With --arena and --share they
+    /// share the work [default: 1; conalloc: 4]
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = parse_threads)]
     threads: Option<u64>,
 
-    /// Have the threads share it (trees): each takes the next line of the table that nobody has taken yet
+    /// Share the work among the threads (trees): each takes the next free line of the table
     #[arg(long)]
     share: bool,
 
-    /// Do it in arenas (trees): Heapwood's; or to repeat the table of the document on arenas, in those that it had: small-pages,
-    /// huge-pages (2 MiB at a time), early-return (and given back after 8 MiB); or in such as are written by hand: bump
+    /// Use arenas (trees): Heapwood's by default. KIND small-pages, huge-pages (2 MiB at a time) or early-return (also
+    /// returned after 8 MiB) is an arena of the document on arenas, to repeat its table; bump is a bump arena for this
+    /// program
     #[arg(long, value_name = "KIND", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     arena: Option<String>,
 }
 
 impl What {
-    /// Which workload, in arenas or not, and whether its threads share it.
+    /// The workload, in arenas or not, shared by its threads or not.
     pub(crate) fn workload(&self) -> Result<&'static Workload, CommandError> {
         let workload = self.in_arenas()?;
         if !self.share {
@@ -41,7 +42,7 @@ impl What {
         }
         workload.sharing().ok_or_else(|| {
             CommandError::usage(format!(
-                "the threads of {} each do the whole of it; --share goes with trees, whose lines they can share",
+                "the threads of {} each do the whole work; --share needs trees, whose lines they can share",
                 workload.name
             ))
         })
@@ -52,7 +53,7 @@ impl What {
         let name = self.workload.name;
         if self.workload.in_arenas("").is_none() {
             return Err(CommandError::usage(format!(
-                "{name} has no version in arenas; trees has: --arena goes with that"
+                "{name} has no version in arenas; use --arena with trees"
             )));
         }
         self.workload.in_arenas(kind).ok_or_else(|| {
@@ -63,7 +64,7 @@ impl What {
         })
     }
 
-    /// As a command says it, for this size.
+    /// The command's arguments for this size.
     pub(crate) fn spelled(&self, size: Size) -> String {
         let arena = match self.arena.as_deref() {
             None => String::new(),
@@ -74,7 +75,7 @@ impl What {
         format!("{} {size}{arena}{share}", self.workload.name)
     }
 
-    /// The numbers, if the workload takes them, or its usual ones.
+    /// The numbers, if they are in the workload's range, or its defaults.
     pub(crate) fn size(&self) -> Result<Size, CommandError> {
         let n: Result<u64, OutOfRangeError> = self.workload()?.check(self.n);
         let threads: Result<u32, ThreadsOutOfRangeError> = self.workload()?.check_threads(self.threads);
@@ -82,15 +83,15 @@ impl What {
     }
 }
 
-/// How much of a workload.
+/// The size of a workload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) n: u64,
-    /// Each of which does all of that.
+    /// The threads, each of which does all of that.
     pub(crate) threads: u32,
 }
 
-/// As it stands behind the workload in a command.
+/// The arguments after the workload in a command.
 impl fmt::Display for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Size { n, threads } = self;
@@ -109,10 +110,10 @@ fn workloads() -> impl TypedValueParser<Value = &'static Workload> {
     let called_by_flags = heapwood_workloads::IN_ARENAS.iter().chain(heapwood_workloads::SHARED);
     let hidden = called_by_flags.map(|w| PossibleValue::new(w.name).hide(true));
     PossibleValuesParser::new(names.chain(hidden))
-        .map(|name| Workload::find(&name).expect("the parser lets through only the names it was given"))
+        .map(|name| Workload::find(&name).expect("the parser accepts only these names"))
 }
 
-/// What N is, workload by workload.
+/// The meaning of N, by workload.
 fn sizes() -> String {
     let each =
         heapwood_workloads::ALL.iter().map(|w| format!("the {} of {} ({})", w.n.unit, w.name, w.n.usual));
@@ -135,7 +136,7 @@ fn parse(text: &str, no_number: impl Fn() -> String) -> Result<u64, String> {
             Err("it must not be negative".into())
         }
         Err(_) if !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) => {
-            Err("it is larger than any number this program counts to".into())
+            Err("it must be below 2^64".into())
         }
         Err(_) => Err(no_number()),
     }
@@ -146,11 +147,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_say_what_is_wrong() {
+    fn wrong_counts_name_the_cause() {
         assert_eq!(parse_count("21"), Ok(21));
         assert!(parse_count("-1").unwrap_err().contains("negative"));
         assert!(parse_count("many").unwrap_err().contains("whole number"));
-        assert!(parse_count("99999999999999999999999").unwrap_err().contains("larger"));
+        assert!(parse_count("99999999999999999999999").unwrap_err().contains("below 2^64"));
         assert!(parse_count("0").is_err() && parse_count("").is_err() && parse_count("1.5").is_err());
         assert!(parse_threads("two").unwrap_err().contains("whole number of threads"));
     }

@@ -1,12 +1,12 @@
-//! Heapwood with one setting and with another, in turn: A B A B. Both run the same workload and must print the same check
-//! values; nothing but the setting differs.
+//! Heapwood with two values of a setting, in turn: A B A B. Both run the same workload and must print the same check
+//! values. Only the setting differs.
 
 use super::ab_report::Report;
 use super::ab_table;
 use super::children::Children;
 use super::gobench::{self, Benchmark};
 use super::own_build;
-use super::programs::{How, Program};
+use super::programs::{Program, SettingBy};
 use super::rounds::Rounds;
 use crate::args::{Bench, Output, Size};
 use crate::room::check_size;
@@ -55,23 +55,23 @@ fn programs(
     for value in &ab.values {
         let name = format!("{}={value}", ab.setting.name());
         let how = match ab.setting {
-            Setting::Option(_) => How::Variable(VARIABLE, appended(std::env::var_os(VARIABLE), &name)),
+            Setting::Option(_) => SettingBy::Variable(VARIABLE, appended(std::env::var_os(VARIABLE), &name)),
             Setting::Prefetch => {
                 bar.show(format!("building with {name}"));
                 let folder = args.build_dir.clone().unwrap_or_else(own_build::folder);
                 let folder = std::path::absolute(folder).map_err(CommandError::run)?;
-                How::Executable(own_build::build(children, value, &folder)?)
+                SettingBy::Executable(own_build::build(children, value, &folder)?)
             }
         };
         let mut program = heapwood.with(name, how);
-        // Without them is what is asked for.
+        // This value turns them off on purpose.
         program.huge_pages &= !ab.turns_off("huge_pages", value);
         programs.push(program);
     }
     Ok(programs)
 }
 
-/// The variable as the user has it, and a setting: of a key the last counts.
+/// The user's variable, and a setting after it: the last value of a key counts.
 fn appended(given: Option<OsString>, setting: &str) -> OsString {
     let mut all = given.unwrap_or_default();
     if !all.is_empty() {
@@ -81,7 +81,7 @@ fn appended(given: Option<OsString>, setting: &str) -> OsString {
     all
 }
 
-/// The command that would measure this again, as a shell takes it.
+/// The command for the same measurement, quoted for a shell.
 fn command(args: &Bench, ab: &Ab, size: Size, variable: Option<&OsStr>) -> String {
     let variable = variable.filter(|text| !text.is_empty()).map(|text| text.to_string_lossy());
     let variable = variable.map_or(String::new(), |text| format!("{VARIABLE}={} ", shell_word(&text)));
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_user_says_stays() {
+    fn the_users_variable_stays() {
         let appended = |given: Option<&str>| appended(given.map(OsString::from), "percent=1");
         assert_eq!(appended(None), "percent=1");
         assert_eq!(appended(Some("")), "percent=1");

@@ -1,4 +1,4 @@
-//! All that was measured of two settings. What is serialised here is `--json`; the table shows the same numbers.
+//! The report of two settings. `--json` prints it as serialised here; the table shows the same numbers.
 
 use super::huge_pages::HugePages;
 use super::measured::Run;
@@ -11,7 +11,7 @@ use heapwood_report::comparison::{Comparison, delta_percent, geometric_mean};
 use heapwood_workloads::Workload;
 use serde::Serialize;
 
-/// All that was measured.
+/// The report.
 #[derive(Serialize)]
 pub(crate) struct Report {
     workload: &'static str,
@@ -19,7 +19,7 @@ pub(crate) struct Report {
     threads: u32,
     #[serde(flatten)]
     pub(crate) header: Header,
-    /// What differs.
+    /// The setting.
     setting: &'static str,
     /// A, then B.
     pub(crate) settings: [Side; 2],
@@ -95,7 +95,7 @@ impl Report {
     }
 }
 
-/// Of each unit of time that several quantities have.
+/// One for each unit of time with several quantities.
 fn means(quantities: &[Compared]) -> Vec<Mean> {
     let of_unit = |unit: Unit| {
         let times: Vec<&Compared> = quantities.iter().filter(|q| q.unit == unit).collect();
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_are_of_times_in_one_unit() {
+    fn geometric_means_combine_times_of_one_unit() {
         let compared = |name, unit, a: f64, b: f64| Compared {
             name,
             label: name,

@@ -1,5 +1,4 @@
-//! What was found of two settings, for people: a line for each quantity, as benchstat has them, in a table that a terminal
-//! shows well and that is Markdown as it is.
+//! The table of two settings: a line for each quantity, as in benchstat. It is valid Markdown.
 
 use super::ab_report::{Compared, Report};
 use super::quantity::Unit;
@@ -79,7 +78,7 @@ fn show(estimate: &Estimate, scale: f64) -> String {
 fn delta(values: &Comparison) -> String {
     match values.delta_percent {
         _ if !values.differs => "~".into(),
-        // Over nothing.
+        // The base is 0.
         None => "?".into(),
         Some(delta) => percent(delta),
     }

@@ -1,5 +1,5 @@
-//! Which peers can be built here, and building them. Their Makefile knows how and what is missing; it is asked in
-//! every run, so that nothing out of date is measured, and does nothing if all is up to date.
+//! Builds the peers that can be built here. Their Makefile knows how, and what is missing. It runs every time, so that
+//! no outdated program is measured, and does nothing if all is up to date.
 
 use super::children::Children;
 use super::manifest::{Manifest, Peer};
@@ -8,8 +8,8 @@ use serde::Serialize;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What can run and what cannot.
-pub(crate) struct Built<'a> {
+/// The peers that can run, and those that cannot.
+pub(crate) struct PeerPrograms<'a> {
     pub(crate) ready: Vec<Ready<'a>>,
     pub(crate) skipped: Vec<Skipped>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Ready<'a> {
     pub(crate) folder: PathBuf,
 }
 
-/// A peer that takes no part.
+/// A peer that is skipped.
 #[derive(Serialize, Clone, Debug)]
 pub(crate) struct Skipped {
     pub(crate) name: String,
@@ -29,7 +29,7 @@ pub(crate) struct Skipped {
 }
 
 impl Skipped {
-    /// A peer that would have to do the work on several threads.
+    /// A peer without support for several threads.
     pub(crate) fn of_one_thread(peer: &Peer) -> Skipped {
         Skipped { name: peer.name.clone(), why: "its programs have one thread: it takes no --threads".into() }
     }
@@ -42,11 +42,11 @@ pub(crate) fn build<'a>(
     manifest: &Manifest,
     chosen: &[&'a Peer],
     folder: Option<&Path>,
-) -> Result<Built<'a>, CommandError> {
+) -> Result<PeerPrograms<'a>, CommandError> {
     let folder = folder.map_or_else(|| default_folder(&manifest.folder), Path::to_path_buf);
     let folder = std::path::absolute(&folder).map_err(CommandError::run)?;
     let reasons = make(children, manifest, chosen, &folder)?;
-    let mut built = Built { ready: Vec::new(), skipped: Vec::new() };
+    let mut built = PeerPrograms { ready: Vec::new(), skipped: Vec::new() };
     for &peer in chosen {
         match reasons.why(&peer.unit) {
             Some(why) => built.skipped.push(Skipped { name: peer.name.clone(), why: why.into() }),
@@ -95,7 +95,7 @@ fn make(
     let mut command = Command::new("make");
     command.args(["--no-print-directory", "-s", "-C"]).arg(&manifest.folder);
     command.arg(format!("OUT={}", folder.display())).arg(format!("UNITS={}", units.join(" ")));
-    // What an outer make asks of its own makes is not for this one.
+    // The variables of an outer make are not for this one.
     command.env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
     let made = match children.run(&mut command)? {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Reasons::NoMake),
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_make_says_is_understood() {
+    fn lines_of_make_are_parsed() {
         assert_eq!(skipped("skipped: go (needs Go (1.26))"), Some(("go", "needs Go (1.26)")));
         assert_eq!(skipped("gcc -O2"), None);
         assert_eq!(skipped("skipped: go"), None);

@@ -1,7 +1,7 @@
 //! Processes: one at a time, each measured by the operating system, none left behind. Each child leads a process group.
-//! The invariant: `current` is the child that runs, from before its first instruction until it has been reaped, so
-//! the thread that hears of Ctrl-C, SIGTERM and SIGHUP ends the right group or none. If this command itself is
-//! killed, the kernel ends its child.
+//! Invariant: `current` is the running child, from before its first instruction until it is reaped. So the thread that
+//! handles Ctrl-C, SIGTERM and SIGHUP ends the right group or none. If this command is killed, the kernel ends its
+//! child.
 
 use crate::system::process::{Pid, in_own_group, kill_group, reap, wait_until_ended};
 use heapwood_os::process::clock::monotonic_ns;
@@ -24,7 +24,7 @@ struct State {
 }
 
 /// A process that has ended.
-pub(crate) struct Ended {
+pub(crate) struct Completion {
     pub(crate) status: ExitStatus,
     pub(crate) stdout: String,
     pub(crate) stderr: String,
@@ -33,7 +33,7 @@ pub(crate) struct Ended {
 }
 
 impl Children {
-    /// From here on, a signal to end this command ends its child first.
+    /// From here on, a signal that ends this command ends its child first.
     pub(crate) fn new() -> Result<Children, CommandError> {
         let state = Arc::new(Mutex::new(State::default()));
         let mut signals =
@@ -47,12 +47,12 @@ impl Children {
         Ok(Children { state })
     }
 
-    /// Runs a program to its end, with nothing to read, and keeps what it writes.
+    /// Runs a program to its end, with empty input, and captures its output.
     ///
     /// # Errors
     ///
     /// The inner one if the program cannot be started, the outer one if a signal asks this command to end.
-    pub(crate) fn run(&self, command: &mut Command) -> Result<io::Result<Ended>, CommandError> {
+    pub(crate) fn run(&self, command: &mut Command) -> Result<io::Result<Completion>, CommandError> {
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut state = lock(&self.state);
         check(&state)?;
@@ -73,7 +73,7 @@ impl Children {
         check(&state)?;
         Ok(ended.and_then(|(stdout, stderr)| {
             let (status, used) = reaped?;
-            Ok(Ended { status, stdout, stderr, wall_s, used })
+            Ok(Completion { status, stdout, stderr, wall_s, used })
         }))
     }
 }
@@ -101,7 +101,7 @@ fn interrupt(state: &Mutex<State>, signal: i32) {
     let again = state.signal.replace(signal).is_some();
     match state.current {
         Some(pid) => kill_group(pid),
-        // Nothing runs that [`Children::run`] would come back from: end here.
+        // No child runs, so [`Children::run`] would not return: end here.
         None => std::process::exit(128 + signal),
     }
     if again {
@@ -117,8 +117,8 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Ended {
-    /// Whether it went well, and otherwise what became of it and what it said.
+impl Completion {
+    /// `None` on success. Otherwise the status and the end of standard error.
     pub(crate) fn failure(&self) -> Option<String> {
         if self.status.success() {
             return None;

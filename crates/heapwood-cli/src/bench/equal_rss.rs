@@ -1,6 +1,6 @@
-//! The growth percentage at which Heapwood's largest resident set is a peer's, so that nothing is won by a larger heap
-//! alone. More growth means fewer collections and more memory, though in steps and with noise: a bracket is narrowed
-//! by interpolation and, where that stalls, by halving.
+//! The growth percentage at which Heapwood's max RSS is a peer's, so that no program wins by a larger heap. More growth
+//! means fewer collections and more memory, but in steps and with noise. A bracket is narrowed by interpolation and,
+//! where that stalls, by bisection.
 
 use super::programs::Program;
 use super::rounds::Rounds;
@@ -8,22 +8,22 @@ use heapwood::Config;
 use heapwood_report::CommandError;
 use serde::Serialize;
 
-/// How near is near enough when searching; what is reported as equal may be twice as far.
+/// The tolerance of the search. A report of equal RSS allows twice as much.
 const NEAR: f64 = 0.05;
-/// How far from the peer's memory still counts as equal.
+/// The tolerance of a report of equal RSS.
 pub(crate) const EQUAL: f64 = 0.10;
 const MOST_TRIES: u32 = 12;
-/// Runs of the peer, whose middle is aimed at.
+/// Runs of the peer, whose median is the target.
 const PEER_RUNS: usize = 3;
 
-/// What was found.
+/// The result.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub(crate) struct Found {
+pub(crate) struct Candidate {
     pub(crate) percent: u32,
     rss_bytes: u64,
 }
 
-/// Finds the percentage and has Heapwood take part with it from now on.
+/// Finds the percentage, and adds Heapwood with it to the programs.
 pub(crate) fn tune<'a>(rounds: &mut Rounds<'_>, peer: &'a str) -> Result<Tuned<'a>, CommandError> {
     let find = |rounds: &Rounds<'_>, name: &str| {
         rounds
@@ -49,21 +49,21 @@ pub(crate) fn tune<'a>(rounds: &mut Rounds<'_>, peer: &'a str) -> Result<Tuned<'
     Ok(Tuned { peer, percent: found.percent })
 }
 
-/// Which peer's memory Heapwood was given.
+/// The peer whose memory is the target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Tuned<'a> {
     pub(crate) peer: &'a str,
     pub(crate) percent: u32,
 }
 
-/// The percentage whose memory is nearest to `target`, as far as a few tries tell.
-fn search<E>(target: u64, mut rss: impl FnMut(u32) -> Result<u64, E>) -> Result<Found, E> {
+/// The percentage with the memory nearest to `target`, after a few tries.
+fn search<E>(target: u64, mut rss: impl FnMut(u32) -> Result<u64, E>) -> Result<Candidate, E> {
     let distance = |rss: u64| (rss as f64 / target as f64).ln().abs();
-    let (mut below, mut above): (Option<Found>, Option<Found>) = (None, None);
-    let mut best: Option<Found> = None;
+    let (mut below, mut above): (Option<Candidate>, Option<Candidate>) = (None, None);
+    let mut best: Option<Candidate> = None;
     let mut percent = Config::DEFAULT.percent;
     for attempt in 0..MOST_TRIES {
-        let tried = Found { percent, rss_bytes: rss(percent)? };
+        let tried = Candidate { percent, rss_bytes: rss(percent)? };
         if best.is_none_or(|best| distance(tried.rss_bytes) < distance(best.rss_bytes)) {
             best = Some(tried);
         }
@@ -90,7 +90,7 @@ fn search<E>(target: u64, mut rss: impl FnMut(u32) -> Result<u64, E>) -> Result<
 }
 
 /// A percentage strictly between the two, which are at least two apart.
-fn between(below: Found, above: Found, target: u64, halve: bool) -> u32 {
+fn between(below: Candidate, above: Candidate, target: u64, halve: bool) -> u32 {
     let (low, high) = (below.percent, above.percent);
     let share = match above.rss_bytes > below.rss_bytes && !halve {
         true => (target - below.rss_bytes) as f64 / (above.rss_bytes - below.rss_bytes) as f64,
@@ -103,7 +103,7 @@ fn between(below: Found, above: Found, target: u64, halve: bool) -> u32 {
 mod tests {
     use super::*;
 
-    fn found(target: u64, curve: impl Fn(u32) -> u64) -> (Found, u32) {
+    fn found(target: u64, curve: impl Fn(u32) -> u64) -> (Candidate, u32) {
         let mut tries = 0;
         let found = search(target, |percent| {
             tries += 1;
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_grows_in_steps_is_met_where_it_can_be() {
+    fn memory_that_grows_in_steps_is_met_if_possible() {
         let steps = |percent: u32| 100 + percent as u64 / 70 * 70;
         for target in [100, 170, 310, 1000] {
             let (found, _) = found(target, steps);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_cannot_be_met_gives_the_nearest() {
+    fn an_impossible_memory_gives_the_nearest_percentage() {
         assert_eq!(found(50, |percent| 100 + percent as u64).0.percent, 1);
         assert_eq!(found(1 << 40, |percent| percent as u64).0.percent, {
             // Doubling from the default, at most N times.

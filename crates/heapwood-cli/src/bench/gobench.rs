@@ -1,6 +1,6 @@
-//! Runs in Go's benchmark format, for benchstat: a line for each run with what the process took, and a line for each of its
-//! figures that is in nanoseconds, whose name is the key `row`. Other figures stand on the line of the process. All keys of
-//! a run are the same but that by which runs are compared: `program`, or the setting of `--ab`.
+//! Runs in Go's benchmark format, for benchstat. Each run has a line with the quantities of the process, and a line for
+//! each figure in nanoseconds, whose name is the key `row`. Other figures are on the line of the process. All keys of a
+//! run are equal except the one that is compared: `program`, or the setting of `--ab`.
 
 use super::measured::Run;
 use super::quantity::{Quantity, Source, Unit, quantities};
@@ -10,14 +10,14 @@ use heapwood_report::gobench::{Line, head};
 use heapwood_report::say;
 use heapwood_workloads::Workload;
 
-/// What was run, how much of it, and by which key its runs are compared.
+/// The workload, its size, and the key by which runs are compared.
 pub(crate) struct Benchmark<'a> {
     pub(crate) workload: &'static Workload,
     pub(crate) size: Size,
     pub(crate) key: &'a str,
 }
 
-/// What stands above all lines.
+/// The header of the lines.
 pub(crate) fn print_head(header: &Header) {
     say!("{}", head(&header.to_string()));
 }
@@ -35,11 +35,11 @@ impl Benchmark<'_> {
             let (factor, unit) = unit_of(&quantity);
             let mut measured = quantity.of(run) * factor;
             if quantity.unit == Unit::Seconds {
-                // The system counts no less than a nanosecond.
+                // The resolution of the system is a nanosecond.
                 measured = measured.round();
             }
             match unit {
-                // Where Go has it, before all others.
+                // First, as in Go.
                 Some(unit) if unit == "ns/op" => process.insert(0, (measured, unit)),
                 Some(unit) => process.push((measured, unit)),
                 None => {
@@ -68,7 +68,7 @@ impl Benchmark<'_> {
     }
 }
 
-/// The factor and the unit on the line of the process; no unit for what has a line of its own.
+/// The factor and the unit on the line of the process. No unit for a figure with its own line.
 fn unit_of(quantity: &Quantity) -> (f64, Option<String>) {
     let words = |suffix: &str| quantity.name.trim_end_matches(suffix).replace('_', "-");
     match (quantity.source, quantity.unit) {
@@ -76,7 +76,7 @@ fn unit_of(quantity: &Quantity) -> (f64, Option<String>) {
         (Source::Cpu, _) => (1e9, Some("cpu-ns/op".into())),
         (Source::MaxRss, _) => (1.0, Some("max-RSS-bytes".into())),
         (_, Unit::Nanoseconds) => (1.0, None),
-        // In nanoseconds benchstat knows it for a time.
+        // benchstat treats nanoseconds as a time.
         (_, Unit::Microseconds) => (1e3, Some(format!("{}-ns", words("_us")))),
         _ => (1.0, Some(words(""))),
     }
@@ -93,7 +93,7 @@ mod tests {
         let figures = figures.iter().map(|&(name, value)| (name.to_string(), value)).collect();
         let benchmark = Benchmark { workload, size: Size { n: 18, threads }, key: "percent" };
         let lines = benchmark.lines("100", &Run { wall_s: 1.125, used, figures });
-        // How many processors there are is the machine's.
+        // The number of processors depends on the machine.
         let squeezed = |line: &Line| line.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
         let cut = |line: String| {
             let (name, rest) = line.split_once(' ').unwrap();
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn the_process_is_a_line() {
+    fn a_process_is_a_line() {
         let line = "1 1125000000 ns/op 1750000000 cpu-ns/op 3145728 max-RSS-bytes";
         assert_eq!(lines("trees", 1, &[]), [format!("BenchmarkTrees/n=18/percent=100 {line}")]);
         assert_eq!(lines("trees", 2, &[]), [format!("BenchmarkTrees/n=18/threads=2/percent=100 {line}")]);

@@ -1,40 +1,40 @@
-//! How much of a program's memory lay in huge pages, for programs that ask for them: on a machine that others use, too, the
-//! kernel has none at times, and a run without is another program's. Such a run is made again, a few times, and what falls
-//! short even then is said. Told by page faults: one for each 4 KiB that is not in a huge page, so it needs no look into a
-//! process while it is measured.
+//! The share of a program's memory in huge pages, for programs that request them. On a shared machine the kernel
+//! sometimes has none, and a run without huge pages is not comparable. Such a run is repeated a few times, and a run
+//! that still has too few is reported. The share is computed from page faults: one for each 4 KiB outside huge pages.
+//! So the process is not inspected while it is measured.
 
 use super::measured::Run;
 use heapwood_report::Spread;
 use serde::Serialize;
 use std::fmt;
 
-/// The least share of a run's memory that is to lie in huge pages.
+/// The least share of a run's memory in huge pages.
 const ENOUGH: f64 = 0.9;
-/// What a run is made again, at most, in each round.
+/// The most repetitions of a run in a round.
 const MOST_REPEATS: u32 = 3;
 /// Smaller programs are mostly code.
 const LEAST_BYTES: u64 = 16 << 20;
 const PAGE: f64 = 4096.0;
 
-/// What was made again and what fell short, of a program that asks for huge pages.
+/// Repeated runs and runs with too few huge pages, of a program that requests them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Repeats {
     repeated: u32,
     short: u32,
 }
 
-/// The same, and what share lay in huge pages.
+/// A run, and its share of memory in huge pages.
 #[derive(Serialize)]
 pub(crate) struct HugePages {
-    /// From 0 to 1, at most: what was given back and faulted in again counts against it.
+    /// 0 to 1, a lower bound: memory that was released and faulted in again counts as small pages.
     pub(crate) cover: Spread,
-    /// Runs that were made again.
+    /// Repeated runs.
     pub(crate) repeated: u32,
-    /// Runs among those shown that fall short.
+    /// Runs in the report with too few huge pages.
     pub(crate) short: u32,
 }
 
-/// The share of a run's memory that came without a page fault for each 4 KiB.
+/// The share of a run's memory without a page fault for each 4 KiB.
 fn cover(run: &Run) -> f64 {
     (1.0 - run.used.minor_faults as f64 * PAGE / run.used.max_rss_bytes.max(1) as f64).max(0.0)
 }
@@ -44,7 +44,7 @@ fn falls_short(run: &Run) -> bool {
 }
 
 impl Repeats {
-    /// The run, or the best of a few more, where it falls short.
+    /// The run, or the best of a few repetitions if it has too few huge pages.
     pub(crate) fn best<E>(
         &mut self,
         run: Run,
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_falls_short_is_made_again() {
+    fn a_run_with_too_few_huge_pages_is_repeated() {
         let (faults, repeats) = played(&[(300, 64)]);
         assert_eq!((faults, repeats.repeated, repeats.short), (300, 0, 0));
         let (faults, repeats) = played(&[(9000, 64), (8000, 64), (400, 64), (1, 64)]);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_falls_short_is_said() {
+    fn runs_with_too_few_huge_pages_are_reported() {
         let (_, repeats) = played(&[(8192, 64); 4]);
         let said = repeats.with(&[run(8192, 64)]).to_string();
         assert!(said.contains("50 %") && said.contains("3 of its runs fell below 90 %"), "{said}");

@@ -1,5 +1,5 @@
-//! Which peers there are: `peers.toml` in the folder of their sources. It names what builds each, and the program for
-//! each workload; this module alone knows its format.
+//! The list of peers: `peers.toml` in the folder of their sources. It names the build unit of each, and the program for
+//! each workload. Only this module knows its format.
 
 use crate::args::NO_PEER;
 use heapwood_report::CommandError;
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 /// The peers' sources when this command was built.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../peers");
 
-/// The peers, in the order they are shown in.
+/// The peers, in the order of the tables.
 pub(crate) struct Manifest {
     pub(crate) folder: PathBuf,
     peers: Vec<Peer>,
@@ -29,14 +29,14 @@ struct File {
 pub(crate) struct Peer {
     pub(crate) name: String,
     pub(crate) about: String,
-    /// What `make` calls it; peers may share one.
+    /// Its unit for `make`; peers may share one.
     pub(crate) unit: String,
-    /// Whether its programs take `--threads T` behind N, but for workloads that run on one thread.
+    /// Whether its programs take `--threads T` after N, except for workloads of one thread.
     #[serde(default)]
     pub(crate) threads: bool,
-    /// By workload: a program, and the arguments that come before N.
+    /// By workload: a program, and the arguments before N.
     pub(crate) programs: BTreeMap<String, Vec<String>>,
-    /// The workloads in which nearly all its memory is asked for as huge pages.
+    /// The workloads in which it requests huge pages for nearly all its memory.
     #[serde(default)]
     pub(crate) huge_pages: Vec<String>,
     #[serde(default)]
@@ -82,7 +82,7 @@ impl Manifest {
         Manifest { folder: PathBuf::new(), peers: Vec::new() }
     }
 
-    /// The peers that have the workload: all of them, or those asked for.
+    /// The peers with the workload: all, or the requested ones.
     pub(crate) fn choose(
         &self,
         workload: &str,
@@ -121,7 +121,7 @@ impl Manifest {
             let names: Vec<&str> = chosen.iter().map(|p| p.name.as_str()).collect();
             let names = if names.is_empty() { "none".into() } else { names.join(", ") };
             CommandError::usage(format!(
-                "--equal-rss {}: not one of the peers that would run: {names}",
+                "--equal-rss {}: it must be one of the peers that run: {names}",
                 legible(name)
             ))
         })
@@ -141,9 +141,9 @@ mod tests {
     }
 
     #[test]
-    fn the_real_one_is_right() {
+    fn the_real_list_of_peers_is_valid() {
         let manifest = Manifest::load(None).unwrap();
-        // Sort is for counting instructions, and compared with nobody.
+        // Sort is for counting instructions, and has no peers.
         for workload in heapwood_workloads::ALL.iter().filter(|w| w.name != "sort") {
             assert!(manifest.choose(workload.name, None).unwrap().len() >= 4, "{}", workload.name);
         }

@@ -1,8 +1,8 @@
-//! What one run of a program came to: what the operating system says of its process, and what it measured itself.
+//! The result of one run of a program: the operating system's account of its process, and the program's own figures.
 
 use heapwood_os::process::usage::Usage;
 
-/// What one run cost.
+/// The cost of one run.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
     pub(crate) wall_s: f64,
@@ -15,7 +15,7 @@ impl Run {
         self.used.user_s + self.used.sys_s
     }
 
-    /// What it measured itself, by its name.
+    /// Its own figures, by name.
     pub(crate) fn figure(&self, name: &str) -> Option<f64> {
         self.figures.iter().find(|(figure, _)| figure == name).map(|(_, value)| *value)
     }

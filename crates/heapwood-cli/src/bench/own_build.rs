@@ -1,6 +1,6 @@
-//! The command itself, built from its sources with and without a prefetch in allocation: each has a target folder of its own
-//! beside the built peers, so that a second comparison finds what the first has built. cargo is asked in every run, as make
-//! is for the peers, and does nothing if all is up to date.
+//! The command itself, built from its sources with and without a prefetch in allocation: each has its own target folder
+//! beside the built peers, so that a second comparison uses the first build. cargo runs every time, as make does for
+//! the peers, and does nothing if all is up to date.
 
 use super::build::default_folder;
 use super::children::Children;
@@ -16,7 +16,7 @@ use std::time::Instant;
 /// The sources when this command was built.
 const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
-/// The folder of what is built, if none is given.
+/// The default folder for the builds.
 pub(crate) fn folder() -> PathBuf {
     default_folder(&Path::new(SOURCES).join("peers"))
 }
@@ -27,7 +27,7 @@ pub(crate) fn build(children: &Children, value: &str, folder: &Path) -> Result<P
     let sources = check_sources(Path::new(SOURCES)).map_err(|why| no_build(&what, &why))?;
     let target = folder.join(format!("{}-{value}", prefetch::NAME));
     let flags = extended(std::env::var_os("RUSTFLAGS"), &prefetch::flags(value));
-    // It takes a minute, or several on a busy machine, in which nothing else is said.
+    // It takes a minute, or several on a busy machine, without other output.
     let began = Instant::now();
     eprintln!("building heapwood with {what} (a minute or more the first time) ..");
     let built = match children.run(&mut command(sources, &target, flags))? {
@@ -64,12 +64,12 @@ fn command(sources: &Path, target: &Path, flags: OsString) -> Command {
     command.args(["build", "--release", "--package", "heapwood-cli", "--message-format"]);
     command.args(["json-render-diagnostics", "--target-dir"]).arg(target);
     command.current_dir(sources).env("RUSTFLAGS", flags);
-    // It would count more.
+    // It would override RUSTFLAGS.
     command.env_remove("CARGO_ENCODED_RUSTFLAGS");
     command
 }
 
-/// What the user tells the compiler, and this.
+/// The user's flags, and this one.
 fn extended(given: Option<OsString>, flags: &str) -> OsString {
     match given {
         Some(mut given) if !given.is_empty() => {
@@ -81,7 +81,7 @@ fn extended(given: Option<OsString>, flags: &str) -> OsString {
     }
 }
 
-/// Where cargo says that it has put the command: that depends on its configuration, too.
+/// The path of the command, from cargo's output: it depends on cargo's configuration.
 fn executable(said: &str) -> Option<PathBuf> {
     let messages = said.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok());
     let mut built = messages.filter(|message| message["target"]["name"] == "heapwood");
@@ -94,7 +94,7 @@ mod tests {
     use std::ffi::OsStr;
 
     #[test]
-    fn cargo_is_told_the_setting_and_the_folder() {
+    fn cargo_gets_the_setting_and_the_folder() {
         let flags = extended(None, &prefetch::flags("object"));
         let command = command(Path::new("/sources"), Path::new("/built/prefetch-object"), flags);
         let args: Vec<&str> = command.get_args().map(|arg| arg.to_str().unwrap()).collect();
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn the_built_command_is_where_cargo_says() {
+    fn the_built_command_is_found_in_cargos_messages() {
         let said = r#"{"reason":"compiler-artifact","target":{"name":"heapwood"},"executable":null}
 {"reason":"compiler-artifact","target":{"name":"other"},"executable":"/t/release/other"}
 {"reason":"compiler-artifact","target":{"name":"heapwood"},"executable":"/t/triple/release/heapwood"}

@@ -1,5 +1,5 @@
-//! What was measured, for readers: bars of the workload's headlines, or else of CPU time, and of memory. All panels have
-//! the programs in one order, that of the first.
+//! The picture: bars of the workload's headline figures, or of CPU time, and of memory. All panels have the programs in
+//! the order of the first.
 
 use super::programs::{EQUAL_RSS, HEAPWOOD};
 use super::report::{Report, Row};

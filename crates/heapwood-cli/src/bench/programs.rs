@@ -1,4 +1,4 @@
-//! What runs: a program with all it needs to be started again and again, and what it is called.
+//! The programs: each with its name and everything that is needed to start it repeatedly.
 
 use super::build::Ready;
 use super::children::Children;
@@ -15,17 +15,17 @@ pub(crate) const HEAPWOOD: &str = "heapwood";
 /// Heapwood with as much memory as a peer.
 pub(crate) const EQUAL_RSS: &str = "heapwood-equal-rss";
 
-/// What a program is told of the size.
+/// A program's arguments for the size.
 fn numbers(size: Size, threads: bool) -> impl Iterator<Item = OsString> {
     let threads = threads.then(|| ["--threads".into(), size.threads.to_string().into()]);
     std::iter::once(size.n.to_string().into()).chain(threads.into_iter().flatten())
 }
 
-/// How a program comes by a setting.
-pub(crate) enum How {
-    /// It reads this variable of its environment.
+/// The way in which a program gets a setting.
+pub(crate) enum SettingBy {
+    /// By this environment variable.
     Variable(&'static str, OsString),
-    /// It was built with it.
+    /// At build time.
     Executable(PathBuf),
 }
 
@@ -39,22 +39,22 @@ pub(crate) struct Program {
     env: Vec<(OsString, OsString)>,
     /// Heapwood's growth percentage, if it is not the default.
     pub(crate) percent: Option<u32>,
-    /// It asks for huge pages for nearly all its memory.
+    /// It requests huge pages for nearly all its memory.
     pub(crate) huge_pages: bool,
     /// Without it nothing can be compared.
     pub(crate) essential: bool,
 }
 
 impl Program {
-    /// This very command, running the workload as a peer would.
+    /// This command, running the workload as a peer does.
     pub(crate) fn heapwood(workload: &Workload, size: Size) -> Result<Program, CommandError> {
         let path = std::env::current_exe().map_err(|e| {
-            CommandError::run(format!("this command does not find itself, to run it as a child: {e}"))
+            CommandError::run(format!("the path of this command is unknown, so it cannot run itself: {e}"))
         })?;
         let mut args: Vec<OsString> = ["run", "--as-peer", workload.name].map(OsString::from).into();
         args.extend(numbers(size, true));
         let version = env!("CARGO_PKG_VERSION").into();
-        // Heaps of objects take them only as they grow.
+        // Heaps of objects get huge pages only as they grow.
         let huge_pages = IN_ARENAS.iter().any(|other| other.name == workload.name);
         Ok(Program {
             name: HEAPWOOD.into(),
@@ -69,12 +69,12 @@ impl Program {
     }
 
     /// Heapwood with another setting.
-    pub(crate) fn with(&self, name: String, setting: How) -> Program {
+    pub(crate) fn with(&self, name: String, setting: SettingBy) -> Program {
         let mut program = self.clone();
         program.name = name;
         match setting {
-            How::Variable(key, value) => program.env.push((key.into(), value)),
-            How::Executable(path) => program.path = path,
+            SettingBy::Variable(key, value) => program.env.push((key.into(), value)),
+            SettingBy::Executable(path) => program.path = path,
         }
         program
     }
@@ -118,7 +118,7 @@ impl Program {
             return Err(program.failed(format!("--version: {why}")));
         }
         program.version = asked.stdout.trim().to_string();
-        // Programs of a workload that has one thread take no number of them.
+        // Programs of a workload with one thread take no --threads.
         program.args.extend(numbers(size, peer.threads && workload.threads.most > 1));
         Ok(program)
     }
@@ -129,7 +129,7 @@ impl Program {
         command
     }
 
-    /// What is said if it cannot be run, or not to a good end.
+    /// The error if it cannot be run, or fails.
     pub(crate) fn failed(&self, why: impl std::fmt::Display) -> CommandError {
         CommandError::run(format!("{} ({}) failed: {why}", self.name, legible(&self.path)))
     }

@@ -1,17 +1,17 @@
-//! What is read off each run: what the operating system says of the process, and the figures of the workload. Invariant:
-//! quantities in one unit can be taken together, as in a geometric mean. A figure's unit is the end of its name.
+//! The quantities of a run: the operating system's account of the process, and the figures of the workload. Invariant:
+//! quantities in one unit can be combined, as in a geometric mean. A figure's unit is the end of its name.
 
 use super::measured::Run;
 use heapwood_workloads::{Figure, Workload};
 
-/// What a quantity counts.
+/// The unit of a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Unit {
     Seconds,
     Microseconds,
     Nanoseconds,
     Bytes,
-    /// As its label says.
+    /// Given by its label.
     Own,
 }
 
@@ -24,7 +24,7 @@ impl Unit {
         }
     }
 
-    /// Where it is a unit of time, its name.
+    /// Its name, if it is a unit of time.
     pub(crate) fn of_time(self) -> Option<&'static str> {
         match self {
             Unit::Seconds => Some("s"),
@@ -35,7 +35,7 @@ impl Unit {
     }
 }
 
-/// Where it is read.
+/// The source of a quantity.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
     Cpu,
@@ -44,18 +44,18 @@ pub(crate) enum Source {
     Figure(&'static Figure),
 }
 
-/// Something that every run has.
+/// A quantity of every run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quantity {
-    /// For machines.
+    /// Its name in JSON.
     pub(crate) name: &'static str,
-    /// For people, with its unit.
+    /// Its label in tables, with its unit.
     pub(crate) label: &'static str,
     pub(crate) unit: Unit,
     pub(crate) source: Source,
 }
 
-/// All that the runs of a workload have.
+/// All quantities of a workload's runs.
 pub(crate) fn quantities(workload: &'static Workload) -> impl Iterator<Item = Quantity> {
     let of_process = |name, label, unit, source| Quantity { name, label, unit, source };
     let figures = workload.figures.iter().map(|figure| Quantity {

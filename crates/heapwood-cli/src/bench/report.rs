@@ -1,6 +1,6 @@
-//! All that was measured. What is serialised here is `--json`; tables and picture show the same numbers. Ratios are a
-//! program's over Heapwood's in the same round: above 1, Heapwood took less. Beside each stands how likely the two
-//! programs' values would lie as far apart by chance, if there are enough of them to say.
+//! The report. `--json` prints it as serialised here; tables and picture show the same numbers. Ratios are a program's
+//! value over Heapwood's in the same round: above 1, Heapwood took less. Each has a p value for the difference of the
+//! two programs, if there are enough runs.
 
 use super::build::Skipped;
 use super::equal_rss::{EQUAL, Tuned};
@@ -20,11 +20,11 @@ pub(crate) struct Report {
     #[serde(serialize_with = "name")]
     pub(crate) workload: &'static Workload,
     pub(crate) n: u64,
-    /// Each of which did the whole of it.
+    /// Threads, each of which did the whole work.
     pub(crate) threads: u32,
     #[serde(flatten)]
     pub(crate) header: Header,
-    /// The peers asked for, if not all.
+    /// The requested peers, if not all.
     pub(crate) peers: Option<Vec<String>>,
     /// Heapwood first.
     pub(crate) results: Vec<Row>,
@@ -54,7 +54,7 @@ pub(crate) struct Row {
     pub(crate) p_cpu: Option<f64>,
     pub(crate) p_wall: Option<f64>,
     pub(crate) p_rss: Option<f64>,
-    /// What the program measured itself.
+    /// The program's own figures.
     pub(crate) figures: BTreeMap<&'static str, OfFigure>,
 }
 
@@ -67,7 +67,7 @@ pub(crate) struct OfFigure {
     pub(crate) p: Option<f64>,
 }
 
-/// How near Heapwood's memory came to a peer's.
+/// Heapwood's memory compared with a peer's.
 #[derive(Serialize)]
 pub(crate) struct EqualRss {
     pub(crate) peer: String,
@@ -112,14 +112,14 @@ impl Report {
         })
     }
 
-    /// What is said at the end if not every program did what it should.
+    /// The error at the end if a program failed.
     pub(crate) fn failure(&self) -> Option<CommandError> {
         let each: Vec<String> = self.failed.iter().map(|f| format!("{} failed: {}", f.name, f.why)).collect();
         (!each.is_empty()).then(|| CommandError::run(each.join("\nheapwood: ")))
     }
 }
 
-/// The command that would measure this again, as a shell takes it.
+/// The command for the same measurement, quoted for a shell.
 fn command(args: &Bench, size: Size, peers: Option<&[String]>, equal_rss: Option<&EqualRss>) -> String {
     let peers = peers.map_or(String::new(), |names| format!(" --peers {}", shell_word(&names.join(","))));
     let equal_rss = equal_rss.map_or(String::new(), |e| format!(" --equal-rss {}", shell_word(&e.peer)));

@@ -1,6 +1,6 @@
-//! The programs in turn: a round runs each of them once, so that an hour in which the machine is slow is slow for all.
-//! The first round warms up and sets what all later runs are held to: the check values of the first program, Heapwood. A
-//! peer that fails is left out from then on and named in the report; one that differs ends everything.
+//! The programs in turn: a round runs each of them once, so that a slow time of the machine is slow for all. The first
+//! round warms up, and its check values of the first program, Heapwood, are the reference for all later runs. A peer
+//! that fails is skipped from then on and named in the report. One with other check values ends the benchmark.
 
 use super::children::Children;
 use super::huge_pages::Repeats;
@@ -9,13 +9,13 @@ use super::programs::Program;
 use heapwood_report::CommandError;
 use heapwood_report::Progress;
 use heapwood_workloads::Workload;
-use heapwood_workloads::protocol::Said;
+use heapwood_workloads::protocol::RunOutput;
 
 /// A program and its runs, the warm-up not counted.
 pub(crate) struct Entry {
     pub(crate) program: Program,
     pub(crate) runs: Vec<Run>,
-    /// Of a program that asks for huge pages.
+    /// Set for a program that requests huge pages.
     pub(crate) repeats: Repeats,
     pub(crate) failed: Option<String>,
 }
@@ -32,12 +32,12 @@ pub(crate) struct Rounds<'a> {
     workload: &'static Workload,
     /// Heapwood first.
     pub(crate) entries: Vec<Entry>,
-    /// What all must say, and whose it is.
-    expected: Option<(String, Said)>,
+    /// The reference check values, and the program that they are from.
+    expected: Option<(String, RunOutput)>,
 }
 
 impl<'a> Rounds<'a> {
-    /// Of programs, Heapwood first.
+    /// Prepares rounds of programs, Heapwood first.
     pub(crate) fn new(
         children: &'a Children,
         bar: &'a Progress,
@@ -48,12 +48,12 @@ impl<'a> Rounds<'a> {
         Rounds { children, bar, workload, entries, expected: None }
     }
 
-    /// Another program, which shares what the warm-up found.
+    /// Adds a program, which uses the same reference values.
     pub(crate) fn add_after_heapwood(&mut self, program: Program) {
         self.entries.insert(1, Entry::new(program));
     }
 
-    /// What runs now that is no round.
+    /// Shows work outside rounds.
     pub(crate) fn show(&self, what: String) {
         self.bar.show(what);
     }
@@ -63,7 +63,7 @@ impl<'a> Rounds<'a> {
         self.round("warm-up").map(drop)
     }
 
-    /// Makes so many rounds.
+    /// Runs `rounds` rounds.
     pub(crate) fn measure(&mut self, rounds: u32) -> Result<(), CommandError> {
         self.bar.expect(rounds as u64 * self.entries.iter().filter(|e| e.failed.is_none()).count() as u64);
         for round in 1..=rounds {
@@ -75,7 +75,7 @@ impl<'a> Rounds<'a> {
         Ok(())
     }
 
-    /// The run, or another where the program asks for huge pages and got too few.
+    /// The run, or a repetition if the program requests huge pages and got too few.
     fn with_huge_pages(&mut self, k: usize, run: Run) -> Result<Run, CommandError> {
         let Entry { program, repeats, .. } = &self.entries[k];
         if !program.huge_pages {
@@ -108,7 +108,7 @@ impl<'a> Rounds<'a> {
         Ok(runs)
     }
 
-    /// Runs a program. The inner error is why it failed; the outer one, why nothing more is to be run.
+    /// Runs a program. The inner error is its failure; the outer one ends the benchmark.
     pub(crate) fn once(&mut self, program: &Program) -> Result<Result<Run, String>, CommandError> {
         let ended = match self.children.run(&mut program.command())? {
             Ok(ended) => ended,
@@ -117,7 +117,7 @@ impl<'a> Rounds<'a> {
         if let Some(why) = ended.failure() {
             return Ok(Err(why));
         }
-        let said = match Said::parse(&ended.stdout) {
+        let said = match RunOutput::parse(&ended.stdout) {
             Ok(said) => said,
             Err(why) => return Ok(Err(why)),
         };

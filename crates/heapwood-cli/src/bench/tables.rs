@@ -1,11 +1,11 @@
-//! What was measured, for people: tables that a terminal shows well and that are Markdown as they are.
+//! The tables for people, which are valid Markdown.
 
 use super::programs::HEAPWOOD;
 use super::report::{Report, Row};
 use heapwood_report::say;
 use heapwood_report::tables::{Table, show, show_as, show_p, table};
 
-/// More figures than this are rows.
+/// With more figures than this, figures are rows.
 const MOST_COLUMNS: usize = 4;
 
 const MIB: f64 = (1 << 20) as f64;
@@ -31,7 +31,7 @@ pub(crate) fn print(report: &Report) {
     notes(report);
 }
 
-/// Heapwood's own row has none: it is what the others are compared with.
+/// Heapwood's own row has none: it is the base of the comparison.
 fn p_of(row: &Row, p: Option<f64>) -> String {
     if row.name == HEAPWOOD { "-".into() } else { show_p(p) }
 }
@@ -69,7 +69,7 @@ fn memory(report: &Report) -> Table {
     table
 }
 
-/// A column for each figure, or, where a line would become too long with that, a row.
+/// A column for each figure, or a row where lines would become too long.
 fn figures(report: &Report) -> Table {
     let kinds = report.workload.figures;
     let cells = |row: &Row, name: &str| {
@@ -78,7 +78,7 @@ fn figures(report: &Report) -> Table {
     };
     if kinds.len() > MOST_COLUMNS {
         let programs = report.results.iter().map(|row| [row.name.as_str(), "x", "p"]);
-        // Over itself Heapwood is always 1, and nothing is by chance.
+        // Heapwood over itself is always 1, without a p value.
         let header: Vec<&str> = std::iter::once("").chain(programs.flatten()).collect();
         let mut table = table(&[&header[..2], &header[4..]].concat());
         for kind in kinds {

@@ -1,5 +1,4 @@
-//! Address space: what ulimits leave of it, whether a large reservation is granted, and how many mappings
-//! there may be.
+//! Address space: ulimits, a trial of a large reservation, and the limit of mappings.
 
 use super::finding::{Finding, Text};
 use heapwood_os::OsError;
@@ -8,12 +7,11 @@ use heapwood_report::size::show;
 pub(crate) const MAX_MAPPINGS: &str = "/proc/sys/vm/max_map_count";
 pub(crate) const MAPPINGS: &str = "/proc/self/maps";
 
-/// The reservation that is tried: the smallest one that a heap asks for where nothing is limited.
+/// The reservation of the trial: the smallest default of a heap without limits.
 pub(crate) const TRIED: usize = 4 << 30;
 
 const USUAL_MAPPINGS: u64 = 65_530;
 const SMALLEST_RESERVATION: u64 = 16 << 20;
-
 /// The size of the reservation that a heap asks for.
 fn usual_reservation(limit: Option<u64>, physical: u64) -> u64 {
     heapwood::Config::usual_reservation(limit, physical) as u64
@@ -23,18 +21,18 @@ pub(crate) fn limit(limit: Option<u64>, physical: u64) -> Finding {
     const NAME: &str = "address space limit";
     let usual = usual_reservation(None, physical);
     let Some(bytes) = limit else {
-        return Finding::ok(NAME, "none", format!("A heap reserves {}.", show(usual)));
+        return Finding::ok(NAME, "none", format!("A heap reserves {} of addresses.", show(usual)));
     };
     let found = format!("{bytes} bytes ({}, ulimit -v)", show(bytes));
     let reservation = usual_reservation(limit, physical);
     if reservation >= usual {
-        return Finding::ok(NAME, found, format!("A heap still reserves {}.", show(usual)));
+        return Finding::ok(NAME, found, format!("A heap still reserves {} of addresses.", show(usual)));
     }
     let consequence = if bytes <= SMALLEST_RESERVATION {
-        format!("No heap can be made: the smallest reservation has {}.", show(SMALLEST_RESERVATION))
+        format!("No heap can be made: the smallest reservation is {}.", show(SMALLEST_RESERVATION))
     } else {
         format!(
-            "A heap reserves {} at most instead of {}, and cannot grow beyond it.",
+            "A heap reserves at most {} of addresses instead of {}, and cannot grow beyond that.",
             show(reservation),
             show(usual)
         )
@@ -55,15 +53,15 @@ pub(crate) fn reservation(outcome: &Result<(), OsError>, limit: Option<u64>) -> 
         Ok(()) => Finding::ok(
             NAME,
             format!("{tried} without access: granted"),
-            "A heap's reservation costs no memory.",
+            "A heap's reservation takes no memory.",
         ),
         Err(why) => Finding::warning(
             NAME,
             format!("{tried} without access: refused (errno {})", why.errno),
-            "A heap halves its reservation until the kernel agrees, and cannot grow beyond it.",
+            "A heap halves its reservation until the kernel grants it, and cannot grow beyond that.",
             match limit {
                 Some(bytes) => format!("Raise ulimit -v, which is {bytes} bytes: ulimit -v unlimited"),
-                None => "No ulimit -v is set: see what the container or sandbox allows.".into(),
+                None => "No ulimit -v is set: check the limits of the container or sandbox.".into(),
             },
         ),
     }
@@ -98,13 +96,13 @@ pub(crate) fn mappings(most: &Text, maps: &Text) -> Finding {
     };
     let found = format!("{now} of at most {most}");
     if most >= USUAL_MAPPINGS {
-        return Finding::ok(NAME, found, "A heap has a handful: it grows from below.");
+        return Finding::ok(NAME, found, "A heap has few: it grows from below.");
     }
     Finding::note(
         NAME,
         found,
         format!(
-            "The usual is {USUAL_MAPPINGS}. A heap needs a handful, but a program with many threads or other \
+            "The usual limit is {USUAL_MAPPINGS}. A heap needs few, but a program with many threads or other \
              allocators may run out, and then a commit is refused."
         ),
         format!("As root: sysctl vm.max_map_count={USUAL_MAPPINGS}"),
@@ -120,14 +118,14 @@ mod tests {
     const MACHINE: u64 = 16 << 30;
 
     #[test]
-    fn ulimits_that_are_set_or_not() {
+    fn a_ulimit_shows_the_reservation_it_leaves() {
         let none = limit(None, MACHINE);
         assert_eq!((none.state, none.found.as_str()), (Ok, "none"));
         assert!(none.consequence.contains("32.0 GiB"), "{}", none.consequence);
         let small = limit(Some(102_400_000), MACHINE);
         assert_eq!(small.state, Warning);
         assert!(small.found.starts_with("102400000 bytes"), "{small}");
-        assert!(small.consequence.contains("32.0 MiB at most"), "{small}");
+        assert!(small.consequence.contains("at most 32.0 MiB"), "{small}");
         assert!(small.remedy.unwrap().contains("ulimit -v unlimited"));
         assert!(limit(Some(9 << 20), MACHINE).consequence.contains("No heap"));
         let ample = limit(Some(1 << 40), MACHINE);
@@ -140,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn reservations_granted_and_refused() {
+    fn a_refused_reservation_has_a_remedy() {
         assert_eq!(reservation(&Result::Ok(()), None).state, Ok);
         let refused = Err(OsError::new(Request::Reserve, TRIED, 12));
         let limited = reservation(&refused, Some(102_400_000));
@@ -151,14 +149,14 @@ mod tests {
     }
 
     #[test]
-    fn data_limits() {
+    fn a_data_limit_is_a_warning() {
         assert_eq!(data_limit(None).state, Ok);
         let limited = data_limit(Some(1 << 30));
         assert!(limited.state == Warning && limited.found.contains("1073741824"), "{limited}");
     }
 
     #[test]
-    fn mappings_below_the_usual() {
+    fn mappings_below_the_usual_limit_are_a_note() {
         let maps: Text = Result::Ok("a\nb\nc\n".into());
         let of = |most: &str| mappings(&Result::Ok(most.into()), &maps);
         assert_eq!(of("65530\n").found, "3 of at most 65530");

@@ -1,6 +1,5 @@
-//! The kernel, its pages, and which of its calls work: giving memory back must; the rest is what newer
-//! kernels offer beyond what a heap needs. Whether a call works was tried; its version is told only to say
-//! where to find it.
+//! The kernel, its page size, and trials of its calls. Releasing memory must work. The other calls are of newer
+//! kernels, and a heap does not need them. A version is only named as a remedy.
 
 use super::finding::{Finding, Text};
 use heapwood_os::{LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, OsError};
@@ -14,24 +13,24 @@ pub(crate) fn kernel(release: &Text) -> Finding {
         Ok(text) => text,
         Err(why) => return Finding::unread(NAME, RELEASE, why),
     };
-    // What follows the number names the builder, not the kernel.
+    // The rest after the number names the distribution.
     let number = text.trim().split('-').next().unwrap_or_default();
     let dotted = number.starts_with(|c: char| c.is_ascii_digit()) && number.contains('.');
     if !dotted {
         return Finding::odd(NAME, RELEASE, text);
     }
-    Finding::ok(NAME, format!("Linux {number}"), "What it offers is found out below by trying.")
+    Finding::ok(NAME, format!("Linux {number}"), "Its calls are tried below.")
 }
 
 pub(crate) fn page_size(bytes: usize) -> Finding {
     const NAME: &str = "page size";
     let found = format!("{bytes} bytes");
     match bytes {
-        LEAST_KERNEL_PAGE => Finding::ok(NAME, found, "It is what heaps are made for."),
+        LEAST_KERNEL_PAGE => Finding::ok(NAME, found, "Heaps are built for it."),
         ..=MOST_KERNEL_PAGE => Finding::note(
             NAME,
             found,
-            "Heaps work, but give memory back in pieces of that size only, and zero smaller ones.",
+            "Heaps work, but release memory only in units of that size, and zero smaller parts.",
             "Nothing needs to be set; a kernel with pages of 4 KiB (on aarch64 it is a choice at build time) needs \
              less memory.",
         ),
@@ -47,17 +46,17 @@ pub(crate) fn page_size(bytes: usize) -> Finding {
 pub(crate) fn give_back(reads_zero: &Result<bool, OsError>) -> Finding {
     const NAME: &str = "MADV_DONTNEED";
     match reads_zero {
-        Ok(true) => Finding::ok(NAME, "works", "Memory that is given back reads as zeros, as heaps rely on."),
+        Ok(true) => Finding::ok(NAME, "works", "Released memory reads as zeros, which heaps rely on."),
         Ok(false) => Finding::warning(
             NAME,
             "leaves contents in place",
-            "Heaps rely on zeros in memory that was given back: they will break.",
-            "Do not use Heapwood here: what runs the program does not behave as Linux does.",
+            "Heaps rely on zeros in released memory: they will break.",
+            "Do not use Heapwood here: this system does not behave as Linux does.",
         ),
         Err(why) => Finding::warning(
             NAME,
             format!("could not be tried: {why}"),
-            "Heaps commit memory and give it back in the same way.",
+            "Heaps commit and release memory in the same way.",
             "Raise the limits that are named above.",
         ),
     }
@@ -67,8 +66,8 @@ pub(crate) fn free(outcome: &io::Result<()>) -> Finding {
     offered(
         "MADV_FREE",
         outcome,
-        "Heaps do not need it: they give back with MADV_DONTNEED.",
-        "Nothing: heaps give back with MADV_DONTNEED.",
+        "Heaps do not need it: they release memory by MADV_DONTNEED.",
+        "Nothing: heaps release memory by MADV_DONTNEED.",
         "4.5",
     )
 }
@@ -77,8 +76,8 @@ pub(crate) fn collapse(outcome: &io::Result<()>) -> Finding {
     offered(
         "MADV_COLLAPSE",
         outcome,
-        "Huge pages can be had when wanted; heaps do not need it.",
-        "Huge pages come with page faults and from khugepaged only, which is what heaps go by.",
+        "Huge pages can be requested at any time; heaps do not need it.",
+        "Huge pages come only by page faults and khugepaged, which is enough for heaps.",
         "6.1, if transparent huge pages are built in and allowed",
     )
 }
@@ -87,13 +86,13 @@ pub(crate) fn populate(outcome: &io::Result<()>) -> Finding {
     offered(
         "MADV_POPULATE_WRITE",
         outcome,
-        "Memory can be had before it is touched; heaps do not need it.",
-        "Memory comes when it is touched, which is what heaps go by.",
+        "Memory can be made resident before it is touched; heaps do not need it.",
+        "Memory becomes resident when it is touched, which is enough for heaps.",
         "5.14",
     )
 }
 
-/// A call that Linux has since some version, and what follows where it works and where not.
+/// A call that Linux has since some version, and the consequences with and without it.
 fn offered(name: &'static str, outcome: &io::Result<()>, works: &str, without: &str, since: &str) -> Finding {
     match outcome {
         Ok(()) => Finding::ok(name, "works", works),
@@ -135,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn releases() {
+    fn kernel_releases_are_parsed() {
         let of = |text: &str| kernel(&Result::Ok(text.into()));
         assert_eq!(of("6.8.0-45-generic\n").found, "Linux 6.8.0");
         assert_eq!(
@@ -146,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn page_sizes() {
+    fn only_the_smallest_page_size_is_ok() {
         assert_eq!(
             (page_size(4096).state, page_size(65536).state, page_size(1 << 18).state),
             (Ok, Note, Warning)
@@ -155,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_that_keeps_its_contents() {
+    fn released_memory_that_keeps_its_contents_is_a_warning() {
         let refused = OsError::new(heapwood_os::Request::Commit, 1, 12);
         assert_eq!(give_back(&Result::Ok(true)).state, Ok);
         assert_eq!(give_back(&Result::Ok(false)).state, Warning);
@@ -163,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn what_newer_kernels_offer_is_no_more_than_a_note() {
+    fn missing_calls_of_newer_kernels_are_notes() {
         for finding in [free, collapse, populate] {
             assert_eq!(finding(&Result::Ok(())).state, Ok);
             let old = finding(&Err(io::Error::from_raw_os_error(22)));

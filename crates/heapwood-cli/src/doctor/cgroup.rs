@@ -1,6 +1,6 @@
-//! The memory limits of the control groups this process is in: of its own and of all above that it can see, in versions
-//! 1 and 2. The least of them is what counts. Where the groups lie is found by `heapwood_os::process::cgroup`; here each limit is
-//! kept with the file that says so, and why there may be others.
+//! The memory limits of this process's control group and of all groups above it that are visible, in versions 1 and 2.
+//! The lowest limit counts. `heapwood_os::process::cgroup` finds the groups. This file keeps each limit with its file,
+//! and the reason if a limit may be unknown.
 
 use super::finding::{Text, quoted};
 use heapwood_os::process::cgroup::{Mount, Version};
@@ -12,7 +12,7 @@ use std::path::Path;
 pub(crate) const MEMBERSHIP: &str = "/proc/self/cgroup";
 pub(crate) const MOUNTS: &str = "/proc/self/mountinfo";
 
-/// What happens to a process above a limit.
+/// The consequence for a process above a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Ends,
@@ -23,13 +23,13 @@ pub(crate) enum Kind {
 const UNIFIED: &[(&str, Kind)] = &[("memory.max", Kind::Ends), ("memory.high", Kind::Slows)];
 const LEGACY: &[(&str, Kind)] = &[("memory.limit_in_bytes", Kind::Ends)];
 
-/// A limit, and where it was found.
+/// A limit, and its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Limit {
     pub(crate) bytes: u64,
     pub(crate) file: &'static str,
     pub(crate) kind: Kind,
-    /// It is that of a group above the process's own.
+    /// The limit of a group above the process's own.
     pub(crate) above: bool,
 }
 
@@ -39,15 +39,15 @@ impl Limit {
     }
 }
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Limits {
     pub(crate) least: Option<Limit>,
-    /// Why there may be another limit.
+    /// The reason why another limit may exist.
     pub(crate) unknown: Option<String>,
 }
 
-/// The limits of the groups that `membership` names, found by way of `mounts`, with files read by `read`.
+/// The limits of the groups in `membership`, found by `mounts`. `read` reads a file.
 pub(crate) fn limits(membership: &Text, mounts: &Text, read: impl Fn(&Path) -> Text) -> Limits {
     let mut limits = Limits::default();
     let (membership, mounts) = match (membership, mounts) {
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn version_2() {
+    fn limits_of_version_2_are_found() {
         let of = |files: &[_]| least("0::/user.slice/app.scope\n", V2, files);
         assert_eq!(of(&[]), None);
         assert_eq!(of(&[("user.slice/app.scope/memory.max", "max\n")]), None);
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn version_1_beside_an_empty_version_2() {
+    fn limits_of_version_1_are_found_beside_version_2() {
         let membership = "9:name=systemd:/\n4:memory:/box/1\n3:cpuset:/\n0::/\n";
         let unlimited = "9223372036854771712\n";
         let of = |own, top| {
@@ -173,7 +173,7 @@ mod tests {
         let bound = V2.replace(" / /sys", " /docker/0123 /sys");
         assert_eq!(least("0::/docker/0123\n", &bound, &files), Some((1000000, "memory.max", false)));
         assert_eq!(least("0::/../elsewhere\n", V2, &files), Some((1000000, "memory.max", false)));
-        // The path is that of the host, of which only the container's part is mounted, as "/".
+        // The path is the host's, and only the container's part is mounted, as "/".
         assert_eq!(least("0::/docker/0123\n", V2, &files).map(|l| l.0), Some(1000000));
     }
 

@@ -1,19 +1,19 @@
-//! A finding, and its form for people and for machines. One that is not `ok` says what to do; an `ok` one has
-//! nothing to remedy. Texts that came from the system are quoted and cut before they get here.
+//! A finding, and its form for people and for machines. A finding that is not `ok` has a remedy. Texts from the system
+//! are quoted and cut before they get here.
 
 use serde::Serialize;
 use std::fmt;
 
-/// What a file says, or why it says nothing.
+/// The text of a file, or the error of reading it.
 pub(crate) type Text = std::io::Result<String>;
 
-/// How a finding stands to what a heap needs.
+/// The importance of a finding for a heap.
 #[derive(Serialize, Clone, Copy, Debug, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
     /// As a heap needs it.
     Ok,
-    /// A heap may want it otherwise; or it could not be found out.
+    /// Another setting may be better, or it is unknown.
     Note,
     /// It costs time or memory, or may end the program.
     Warning,
@@ -25,7 +25,7 @@ pub(crate) struct Finding {
     pub(crate) name: &'static str,
     pub(crate) state: State,
     pub(crate) found: String,
-    /// What follows for a heap.
+    /// The consequence for a heap.
     pub(crate) consequence: String,
     /// What to set. `null` where nothing needs to be.
     pub(crate) remedy: Option<String>,
@@ -60,23 +60,23 @@ impl Finding {
         Finding::unknown(name, format!("{path} cannot be read ({why})"))
     }
 
-    /// A file that says something nobody expected.
+    /// A file with an unexpected text.
     pub(crate) fn odd(name: &'static str, path: &str, text: &str) -> Self {
         Finding::unknown(name, format!("{path} says {}", quoted(text)))
     }
 
-    /// What could not be found out, and why.
+    /// A finding that is unknown, and the reason.
     pub(crate) fn unknown(name: &'static str, why: impl fmt::Display) -> Self {
         Finding::note(
             name,
             format!("unknown: {why}"),
-            "What follows for a heap is unknown, too.",
+            "The consequence for a heap is unknown, too.",
             "If a container or sandbox hides it, run `heapwood doctor` outside as well.",
         )
     }
 }
 
-/// Text from the system on one line of bearable length.
+/// Text from the system, quoted on one line and cut.
 pub(crate) fn quoted(text: &str) -> String {
     const LONGEST: usize = 60;
     let text = text.trim();
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_get_null_where_nothing_is_to_be_done() {
+    fn json_has_null_without_a_remedy() {
         let json = serde_json::to_value(Finding::ok("swap", "none", "No waiting.")).unwrap();
         assert_eq!(json["state"], "ok");
         assert!(json["remedy"].is_null());

@@ -1,8 +1,7 @@
-//! Transparent huge pages: what is set, whether they come when asked for, and whether the kernel's daemon
-//! undoes releases. A heap asks for them with madvise, so what is set for memory that does not ask is of no
-//! concern here. The settings are those of the kernel's admin guide (transhuge); the daemon's habit of
-//! filling holes is what Go met in golang/go#55328 and golang/go#64332, and the stalls of compaction in
-//! golang/go#61718.
+//! Transparent huge pages: the settings, a trial, and whether khugepaged undoes releases. A heap requests them by
+//! madvise, so the settings for other memory do not matter here. The settings are described in the kernel's admin guide
+//! (transhuge). Go met khugepaged's filling of holes in golang/go#55328 and golang/go#64332, and stalls by compaction
+//! in golang/go#61718.
 
 use super::finding::{Finding, Text};
 use heapwood_os::{HUGE_PAGE, OsError};
@@ -15,7 +14,7 @@ pub(crate) const SIZE: &str = "/sys/kernel/mm/transparent_hugepage/hpage_pmd_siz
 pub(crate) const MAX_PTES_NONE: &str = "/sys/kernel/mm/transparent_hugepage/khugepaged/max_ptes_none";
 pub(crate) const ACCOUNT: &str = "/proc/self/smaps";
 
-/// How much memory is tried.
+/// The memory of the trial.
 pub(crate) const TRIED: usize = 2 * HUGE_PAGE;
 
 /// The word that is set: `always [madvise] never`.
@@ -33,7 +32,7 @@ pub(crate) fn setting(enabled: &Text) -> Finding {
                 NAME,
                 format!("unknown: {ENABLED} cannot be read ({why})"),
                 "Either the kernel has none, and a heap takes more page faults and misses of the TLB, or its \
-                 settings are hidden; whether they come is tried below.",
+                 settings are hidden; a trial is below.",
                 "If a container or sandbox hides them, run `heapwood doctor` outside as well.",
             );
         }
@@ -73,8 +72,8 @@ pub(crate) fn defrag(defrag: &Text) -> Finding {
         Some("never") => Finding::note(
             NAME,
             "never",
-            "If no huge page is free when a heap grows, it gets small pages, and nobody makes room for huge \
-             ones.",
+            "If no huge page is free when a heap grows, it gets small pages, and the kernel makes no room for \
+             huge ones.",
             format!("If that matters, as root: echo defer+madvise > {DEFRAG}"),
         ),
         _ => Finding::odd(NAME, DEFRAG, text),
@@ -104,8 +103,7 @@ pub(crate) fn size(size: &Text) -> Finding {
     }
 }
 
-/// Whether memory that asked for huge pages got them: `touched` is where it lies, `smaps` the kernel's
-/// account.
+/// The trial: whether memory that requested huge pages got them. `touched` is its range, `smaps` the kernel's account.
 pub(crate) fn tried(touched: &Result<Range<usize>, OsError>, smaps: &Text, forbidden: bool) -> Finding {
     const NAME: &str = "huge pages, tried";
     let range = match touched {
@@ -114,7 +112,7 @@ pub(crate) fn tried(touched: &Result<Range<usize>, OsError>, smaps: &Text, forbi
             return Finding::warning(
                 NAME,
                 format!("not tried: {why}"),
-                "A heap needs that much at the least.",
+                "A heap needs at least that much.",
                 "Raise the limits that are named below.",
             );
         }
@@ -124,7 +122,7 @@ pub(crate) fn tried(touched: &Result<Range<usize>, OsError>, smaps: &Text, forbi
         Err(why) => return Finding::unread(NAME, ACCOUNT, why),
     };
     let Some(huge) = huge_bytes(smaps, range) else {
-        return Finding::unknown(NAME, format!("{ACCOUNT} does not say whether they came"));
+        return Finding::unknown(NAME, format!("{ACCOUNT} does not have the mapping"));
     };
     let (huge, asked) = (huge.min(range.len() as u64), range.len() as u64);
     let found = format!("{} of {} touched", show(huge), show(asked));
@@ -133,7 +131,7 @@ pub(crate) fn tried(touched: &Result<Range<usize>, OsError>, smaps: &Text, forbi
             NAME,
             format!("{found}: forbidden to this process"),
             "Heaps lie in pages of 4 KiB: more page faults, and slower marking of large heaps.",
-            "Whatever started the program set PR_SET_THP_DISABLE; have it not do so.",
+            "A parent process set PR_SET_THP_DISABLE: start the program without it.",
         ),
         0 => Finding::warning(
             NAME,
@@ -152,7 +150,7 @@ pub(crate) fn tried(touched: &Result<Range<usize>, OsError>, smaps: &Text, forbi
     }
 }
 
-/// The bytes in anonymous huge pages of all mappings that overlap `range`; `None` if it does not say.
+/// The bytes in anonymous huge pages of all mappings that overlap `range`. `None` if unknown.
 fn huge_bytes(smaps: &str, range: &Range<usize>) -> Option<u64> {
     let (mut inside, mut sum) = (false, None);
     for line in smaps.lines() {
@@ -185,21 +183,21 @@ pub(crate) fn khugepaged(max_ptes_none: &Text, enabled: &Text) -> Finding {
     };
     let mode = enabled.as_ref().ok().and_then(|text| chosen(text));
     match (most, mode) {
-        (0, _) => Finding::ok(NAME, "0", "Memory that a heap gives back stays given back."),
+        (0, _) => Finding::ok(NAME, "0", "Memory that a heap releases stays released."),
         (_, Some("never")) => Finding::ok(
             NAME,
             format!("{most}, but huge pages are off"),
-            "Memory that a heap gives back stays given back.",
+            "Memory that a heap releases stays released.",
         ),
         _ => {
-            // Where all memory may be huge, it does not help a heap not to ask.
+            // With mode always, not requesting huge pages has no effect.
             let without =
                 if mode == Some("madvise") { " make heaps that do not ask for huge pages, or" } else { "" };
             Finding::note(
                 NAME,
                 most.to_string(),
                 format!(
-                    "Memory that a heap gives back may come back: khugepaged makes huge pages of ranges of \
+                    "Memory that a heap releases may become resident again: khugepaged makes huge pages of ranges of \
                      which up to {most} small pages are not there (golang/go#64332)."
                 ),
                 format!(
@@ -224,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn every_setting() {
+    fn every_huge_page_setting_is_judged() {
         for (enabled, state, found) in [
             ("[always] madvise never\n", Ok, "always"),
             ("always [madvise] never\n", Ok, "madvise"),
@@ -245,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn every_defrag() {
+    fn every_defrag_setting_is_judged() {
         let all = ["always", "defer", "defer+madvise", "madvise", "never"];
         for (word, state) in all.iter().zip([Ok, Note, Ok, Ok, Note]) {
             let line = all.join(" ").replace(&format!(" {word} "), &format!(" [{word}] "));
@@ -262,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes() {
+    fn other_huge_page_sizes_are_notes() {
         assert_eq!(size(&text("2097152\n")).state, Ok);
         let big = size(&text("536870912\n"));
         assert_eq!((big.state, big.found.as_str()), (Note, "512.0 MiB"));
@@ -306,7 +304,7 @@ AnonHugePages:         0 kB
     }
 
     #[test]
-    fn huge_pages_that_come_and_that_do_not() {
+    fn missing_huge_pages_are_a_warning() {
         assert_eq!(outcome("4096", false).0, Ok);
         assert_eq!(outcome("2048", false).0, Note);
         let (state, none) = outcome("0", false);
@@ -319,7 +317,7 @@ AnonHugePages:         0 kB
     }
 
     #[test]
-    fn huge_pages_that_cannot_be_tried_or_seen() {
+    fn unknown_huge_pages_are_notes() {
         let here = Result::Ok(0x1000..0x2000);
         assert_eq!(tried(&here, &missing(), false).state, Note);
         assert_eq!(tried(&here, &text(SMAPS), false).state, Note, "the mapping is not in the account");

@@ -1,5 +1,5 @@
-//! Memory: how much of it this process may have, whether the kernel promises more than there is, and swap. A
-//! heap looks at none of this by itself: it goes by its limit, if it is given one.
+//! Memory: the limit of this process, overcommit, and swap. A heap checks none of these: it uses only its own limit, if
+//! it has one.
 
 use super::cgroup::{Kind, Limits};
 use super::finding::{Finding, Text};
@@ -11,7 +11,7 @@ pub(crate) const OVERCOMMIT: &str = "/proc/sys/vm/overcommit_memory";
 pub(crate) fn memory(physical: u64, cgroup: &Limits) -> Finding {
     const NAME: &str = "memory";
     let machine = match physical {
-        0 => "a machine that does not say how much it has".into(),
+        0 => "a machine of unknown memory".into(),
         _ => format!("{} in the machine", show(physical)),
     };
     if let Some(least) = cgroup.least.filter(|least| physical == 0 || least.bytes < physical) {
@@ -22,7 +22,7 @@ pub(crate) fn memory(physical: u64, cgroup: &Limits) -> Finding {
         return Finding::warning(
             NAME,
             format!("{} ({} bytes, {}), {machine}", show(least.bytes), least.bytes, least.place()),
-            format!("{kind} if it takes more than that; a heap goes by its own limit only."),
+            format!("{kind} if it takes more than that. A heap uses only its own limit."),
             remedy(least.bytes),
         );
     }
@@ -31,7 +31,7 @@ pub(crate) fn memory(physical: u64, cgroup: &Limits) -> Finding {
             NAME,
             format!("{machine}; whether a cgroup allows less is unknown: {why}"),
             "If it does, the kernel ends the program that takes more.",
-            "Find out what the container allows, and give heaps a limit (--limit) below it.",
+            "Find out the container's limit, and give heaps a limit (--limit) below it.",
         ),
         None if physical == 0 => Finding::unknown(NAME, machine),
         None => Finding::ok(
@@ -42,7 +42,7 @@ pub(crate) fn memory(physical: u64, cgroup: &Limits) -> Finding {
     }
 }
 
-/// The rest is for the program itself, the collector's tables, and pages that are not yet given back.
+/// The rest is for the program itself, the collector's tables, and pages that are not released yet.
 fn remedy(bytes: u64) -> String {
     let three_quarters = bytes / 4 * 3;
     if three_quarters < heapwood::Config::MIN_LIMIT as u64 {
@@ -106,12 +106,12 @@ pub(crate) fn swap(meminfo: &Text) -> Finding {
     };
     match meminfo_bytes(text, "SwapTotal") {
         Some(0) => {
-            Finding::ok(NAME, "none", "A heap is in memory or nowhere: collections never wait for a disk.")
+            Finding::ok(NAME, "none", "A heap is never swapped out: collections never wait for a disk.")
         }
         Some(bytes) => Finding::note(
             NAME,
             show(bytes),
-            "A collection reads whatever is alive: if a part of the heap is swapped out, the program waits \
+            "A collection reads all live objects: if a part of the heap is swapped out, the program waits \
              for the disk.",
             "Give heaps a limit (--limit) that fits into memory, or set memory.swap.max of the cgroup to 0.",
         ),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn every_overcommit() {
+    fn every_overcommit_setting_is_judged() {
         let of = |mode: &str| overcommit(&text(mode), &text(MEMINFO_TEXT));
         assert_eq!((of("0\n").state, of("1\n").state, of("2\n").state), (Ok, Note, Warning));
         assert!(of("2").found.contains("2.0 GiB of 8.0 GiB committed"), "{}", of("2"));
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn swap_or_none() {
+    fn swap_is_a_note() {
         assert_eq!(swap(&text(MEMINFO_TEXT)).state, Ok);
         let some = swap(&text("SwapTotal:       2097148 kB\n"));
         assert_eq!((some.state, some.found.as_str()), (Note, "2.0 GiB"));

@@ -1,5 +1,5 @@
-//! What is told of a program besides its instructions. What is serialised here is `--json`. Pointers are counted by the
-//! nest of loops that a heap scans by, so that counts cost nothing however large the type is.
+//! The facts about a program besides its instructions. `--json` prints them as serialised here. Pointers are counted by
+//! the nest of loops that a heap uses, so that the cost does not depend on the size of the type.
 
 use super::source::{From, Source};
 use heapwood_heap::{MOST_NODES, RegisterProgramError};
@@ -8,30 +8,30 @@ use heapwood_layout::{TypeDescriptor, WORD};
 use serde::Serialize;
 use std::fmt;
 
-/// A program that is right.
+/// A valid program.
 #[derive(Serialize)]
 pub(super) struct Accepted {
     accepted: bool,
-    /// Of the type.
+    /// Words of the type.
     words: u64,
     bytes: u128,
-    /// Not known of a program that no heap takes.
+    /// Unknown for a program that no heap accepts.
     pointers: Option<u64>,
-    /// Of the program, the end included.
+    /// Bytes of the program, with its end.
     description_bytes: usize,
-    /// Of the nest that a heap makes of it.
+    /// Bytes of the heap's nest of loops for it.
     nodes: Option<usize>,
-    /// Why a heap does not take it, although it is right.
+    /// The reason why no heap accepts it, although it is valid.
     heap_refuses: Option<String>,
 }
 
-/// A program that is not.
+/// An invalid program.
 #[derive(Serialize)]
 pub(super) struct Refused {
     accepted: bool,
     /// The offset of the byte at fault.
     at: usize,
-    /// What is wrong there, and what was expected.
+    /// The error, and what was expected.
     why: String,
 }
 
@@ -51,12 +51,12 @@ struct Instruction {
     /// The offset of its first byte.
     at: usize,
     #[serde(flatten)]
-    does: Does,
+    does: Effect,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
-enum Does {
+enum Effect {
     Emit { bits: u64 },
     Repeat { last: u64, times: u64 },
 }
@@ -91,8 +91,8 @@ impl Shown {
         let instruction = |(at, op)| Instruction {
             at,
             does: match op {
-                Op::Literal { bits, .. } => Does::Emit { bits },
-                Op::Repeat { last, times } => Does::Repeat { last, times },
+                Op::Literal { bits, .. } => Effect::Emit { bits },
+                Op::Repeat { last, times } => Effect::Repeat { last, times },
             },
         };
         Shown {
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_that_no_type_has_are_refused_by_heaps() {
+    fn heaps_refuse_sizes_that_no_type_has() {
         let refused = |bytes: &[u8], words| Accepted::of(&Program::check(bytes, words).unwrap()).heap_refuses;
         assert!(refused(&[0x00], 0).unwrap().contains("0 bytes"));
         let mut huge = vec![0x01, 0x00, 0x81];

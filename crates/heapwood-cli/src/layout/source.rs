@@ -1,5 +1,5 @@
-//! The bytes of a program: from a file, as they are or as hexadecimal text, or made of a type. Invariant: they are not
-//! checked here; only what is no program at all, such as a text of other letters, is refused.
+//! The bytes of a program: from a file, raw or as hexadecimal text, or for a type. Invariant: the program is not
+//! checked here. Only a file that cannot be a program, such as other text, is an error.
 
 use heapwood_layout::describe::{Item, compile, parse};
 use heapwood_layout::program::{Builder, Op, Ops};
@@ -9,15 +9,15 @@ use heapwood_report::legible::legible;
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// Larger files are refused: in digits, with some comments, a heap has room for a quarter of it.
+/// The largest file: in digits and with comments, four times the largest program of a heap.
 const MOST_BYTES: u64 = 4 << 20;
-/// So many letters of what was given instead of a file are repeated in an error.
+/// The most letters of the argument that an error repeats.
 const MOST_LETTERS: usize = 200;
-/// A type's program may have N bytes, and its text so many items.
+/// The most bytes of a type's program, and items of its text.
 const MOST_OF_TYPE: usize = 32 << 10;
 const MOST_ITEMS: usize = 8 << 10;
 
-/// Where bytes come from.
+/// The source of the bytes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum From {
@@ -25,18 +25,18 @@ pub(super) enum From {
     Type,
 }
 
-/// The bytes of a program, with the words of the type that they are to describe.
+/// The bytes of a program, with the words of the type.
 #[derive(Debug)]
 pub(super) struct Source {
     pub(super) from: From,
-    /// As the user wrote it.
+    /// The user's argument.
     pub(super) name: String,
     pub(super) bytes: Vec<u8>,
     pub(super) words: u64,
 }
 
 impl Source {
-    /// Of a file, or of a type if there is no such file.
+    /// Reads a file, or a type if there is no such file.
     pub(super) fn find(what: &OsStr, words: Option<u64>) -> Result<Source, CommandError> {
         let path = Path::new(what);
         let no_file = match read_at_most(path, MOST_BYTES) {
@@ -57,7 +57,7 @@ impl Source {
         Ok(Source { from: From::Type, name, bytes, words: of_type })
     }
 
-    /// Of a file.
+    /// Reads a file.
     pub(super) fn file(path: &Path, words: Option<u64>) -> Result<Source, CommandError> {
         let bytes = read_at_most(path, MOST_BYTES)
             .map_err(|e| CommandError::run(format!("{} cannot be read: {e}", legible(path))))?;
@@ -72,7 +72,7 @@ impl Source {
     }
 }
 
-/// The bytes that a file stands for.
+/// The bytes of a file's content.
 fn bytes_of(content: &[u8]) -> Result<Vec<u8>, String> {
     let text = str::from_utf8(content).ok();
     match text.filter(|text| !text.contains(|c: char| c.is_control() && !c.is_whitespace())) {
@@ -81,7 +81,7 @@ fn bytes_of(content: &[u8]) -> Result<Vec<u8>, String> {
     }
 }
 
-/// Bytes of two digits each. The digits of one belong together: `2 1 0 0` is a mistake and not `21 00`.
+/// Bytes of two digits each, without a blank between the two: `2 1 0 0` is an error and not `21 00`.
 fn from_hex(text: &str) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -97,7 +97,7 @@ fn from_hex(text: &str) -> Result<Vec<u8>, String> {
     Ok(bytes)
 }
 
-/// The words that a program emits. If it is wrong, so is this, but no smaller than what comes before the mistake.
+/// The words that a program emits. For an invalid program, at least the words before the error.
 fn emitted(bytes: &[u8]) -> u64 {
     let more = |op| match op {
         Op::Literal { bits, .. } => bits,
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn words_are_counted() {
+    fn emitted_words_are_counted() {
         assert_eq!(emitted(&[0x01, 0x00, 0x81, 0x7f, 0x02, 0x03, 0x00]), 130);
         assert_eq!(emitted(&[0x02, 0x01]), 2);
         assert_eq!(emitted(&[]), 0);

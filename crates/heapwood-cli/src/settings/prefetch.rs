@@ -4,7 +4,7 @@
 
 use heapwood_report::legible::escaped;
 
-/// As `--ab` has it.
+/// The name for `--ab`.
 pub(crate) const NAME: &str = "prefetch";
 
 const VALUES: [&str; 2] = ["off", "object"];
@@ -20,12 +20,12 @@ pub(crate) fn value(text: &str) -> Result<(usize, &'static str), String> {
 pub(crate) fn help() -> String {
     let default = if cfg!(target_arch = "aarch64") { "object" } else { "off" };
     format!(
-        "{NAME}, what an allocation asks the processor to fetch: off (nothing), object (the object, before it is written). The \
+        "{NAME}, the prefetch of an allocation: off (none), object (the object, before it is written). The \
          default here is {default}."
     )
 }
 
-/// What the compiler is told for a value.
+/// The compiler's flag for a value.
 pub(crate) fn flags(value: &str) -> String {
     format!("--cfg heapwood_prefetch=\"{value}\"")
 }
@@ -35,17 +35,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_known_by_their_words() {
+    fn values_are_found_by_their_words() {
         assert_eq!((value("off"), value("object")), (Ok((0, "off")), Ok((1, "object"))));
         assert_eq!(value("most"), Err("prefetch cannot be most: it is one of off, object".into()));
         assert_eq!(flags("off"), "--cfg heapwood_prefetch=\"off\"");
-        // A heap's option of the same name could never be compared.
+        // No option of a heap may have the same name.
         assert!(heapwood_gc::OptionInfo::find(NAME).is_none());
     }
 
-    /// A value that the code does not know would be built as the default, and compared with it.
+    /// A value that the code does not know would be built as the default, and be compared with itself.
     #[test]
-    fn the_compiler_knows_these_values_and_no_others() {
+    fn the_manifest_lists_exactly_these_values() {
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.toml");
         let manifest = std::fs::read_to_string(manifest).unwrap();
         let known =

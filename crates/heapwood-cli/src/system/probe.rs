@@ -1,29 +1,28 @@
-//! What this kernel does for this process, found out by asking it for a small piece of what a heap asks for.
-//! A probe leaves nothing behind: what it maps is released when it returns, or when its [`TouchProbe`] is
-//! dropped. Versions are not compared, since sandboxes refuse what a kernel of their version would do, and
-//! distributions add to old ones.
+//! Trials of kernel calls, each a small part of a heap's calls. A probe leaves nothing behind: its mappings are
+//! released when it returns, or when its [`TouchProbe`] is dropped. Versions are not compared, since sandboxes refuse
+//! calls of newer kernels, and distributions add calls to old ones.
 
 use heapwood_os::{HUGE_PAGE, Kernel, OsError, Reservation, SYSTEM};
 use std::io;
 use std::ops::Range;
 
-// Not every C library that the libc crate knows has these.
+// Some C libraries of the libc crate lack these.
 const MADV_POPULATE_WRITE: i32 = 23;
 const MADV_COLLAPSE: i32 = 25;
 const MEMBARRIER_CMD_QUERY: i32 = 0;
 const MEMBARRIER_CMD_PRIVATE_EXPEDITED: i64 = 1 << 3;
 const PR_GET_THP_DISABLE: i32 = 42;
-/// Beside the bit that says "disabled", since Linux 6.18: but not for memory that asks by madvise.
+/// With the bit for "disabled", since Linux 6.18: except for memory with madvise.
 const EXCEPT_ADVISED: i32 = 1 << 1;
 
-/// What madvise may be able to do with a heap's memory.
+/// Advice of madvise for a heap's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Advice {
-    /// MADV_FREE: take the memory back when it is needed elsewhere.
+    /// MADV_FREE: release the memory when it is needed elsewhere.
     Free,
-    /// MADV_COLLAPSE: put a huge page behind it now.
+    /// MADV_COLLAPSE: make it a huge page now.
     Collapse,
-    /// MADV_POPULATE_WRITE: put memory behind it before it is touched.
+    /// MADV_POPULATE_WRITE: make it resident before it is touched.
     PopulateWrite,
 }
 
@@ -37,11 +36,11 @@ impl Advice {
     }
 }
 
-/// Memory that asked for huge pages as a heap does, and was written to in every kernel page.
+/// Memory that requested huge pages as a heap does, and was written to in every kernel page.
 pub(crate) struct TouchProbe(Reservation);
 
 impl TouchProbe {
-    /// Reserves `bytes`, aligned to a huge page, asks for huge pages, commits and writes.
+    /// Reserves `bytes`, aligned to a huge page, requests huge pages, commits and writes.
     pub(crate) fn new(bytes: usize) -> Result<Self, OsError> {
         let memory = Reservation::new(&SYSTEM, bytes, HUGE_PAGE)?;
         memory.advise_huge(0..memory.len());
@@ -59,13 +58,13 @@ impl TouchProbe {
 fn write_to_all(memory: &Reservation) -> Result<(), OsError> {
     memory.commit(0..memory.len())?;
     for offset in (0..memory.len()).step_by(SYSTEM.page_size()) {
-        // SAFETY: the range was committed just above, and nobody else knows it.
+        // SAFETY: the range was committed just above, and is not shared.
         unsafe { ((memory.start() + offset) as *mut u8).write_volatile(7) };
     }
     Ok(())
 }
 
-/// Whether this process was started without the right to huge pages (PR_SET_THP_DISABLE, which is inherited).
+/// Whether huge pages are disabled for this process (PR_SET_THP_DISABLE, which is inherited).
 pub(crate) fn huge_pages_forbidden() -> bool {
     const NONE: libc::c_ulong = 0;
     // SAFETY: this prctl reads a flag; all its other arguments must be zero.
@@ -78,30 +77,30 @@ pub(crate) fn reserve(bytes: usize) -> Result<(), OsError> {
     Reservation::new(&SYSTEM, bytes, SYSTEM.page_size()).map(drop)
 }
 
-/// Whether memory that is given back reads as zeros.
+/// Whether released memory reads as zeros.
 pub(crate) fn given_back_reads_zero() -> Result<bool, OsError> {
     let memory = Reservation::new(&SYSTEM, HUGE_PAGE, HUGE_PAGE)?;
     write_to_all(&memory)?;
-    // SAFETY: all of it was committed just above, and what is in it was written to be lost.
+    // SAFETY: it was committed just above, and its contents are not needed.
     unsafe { memory.decommit(0..memory.len()) }?;
-    // SAFETY: the range stays committed, and bytes need no more than that.
+    // SAFETY: the range stays committed.
     let byte = |offset| unsafe { ((memory.start() + offset) as *const u8).read_volatile() };
     Ok((0..memory.len()).step_by(SYSTEM.page_size()).all(|offset| byte(offset) == 0))
 }
 
-/// Has the kernel take `advice` for one aligned huge page of memory that is in use.
+/// Applies `advice` to one aligned huge page of memory in use.
 pub(crate) fn takes(advice: Advice) -> io::Result<()> {
     let refused = |e: OsError| io::Error::from_raw_os_error(e.errno);
     let memory = Reservation::new(&SYSTEM, HUGE_PAGE, HUGE_PAGE).map_err(refused)?;
     write_to_all(&memory).map_err(refused)?;
-    // SAFETY: the memory is this function's own; whatever the advice does to what is in it harms nobody.
+    // SAFETY: the memory is this function's own, and its contents do not matter.
     match unsafe { libc::madvise(memory.start() as *mut _, memory.len(), advice.number()) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Whether one thread can have all running threads of the process pass a memory barrier without a delay.
+/// Whether the expedited membarrier of the process works.
 pub(crate) fn private_expedited_barrier() -> io::Result<bool> {
     // SAFETY: the query takes numbers and changes nothing.
     match unsafe { libc::syscall(libc::SYS_membarrier, MEMBARRIER_CMD_QUERY, 0, 0) } {

@@ -1,8 +1,7 @@
-//! Programs that are started, measured and, if need be, ended. Each has a process group of its own, so that it can be
-//! ended together with whatever it started, and the kernel ends it if the thread that started it goes away. The
-//! account is wait4's: the program and those of its children that it waited for. A process begins as a copy of the
-//! one that started it, so its largest resident set is never below that one's own (not file-backed) memory. By libc:
-//! the safe interfaces, rustix and nix, have no wait4, and a program is never to be started without this account.
+//! Starting, measuring and ending programs. Each has its own process group, so that it can be ended with all its
+//! children, and the kernel ends it if the starting thread ends. The account is wait4's: the program and the children
+//! that it waited for. A process begins as a copy of its parent, so its max RSS is at least the parent's anonymous
+//! memory. This uses libc, because the safe interfaces, rustix and nix, have no wait4.
 
 use heapwood_os::process::usage::Usage;
 use std::io;
@@ -15,12 +14,12 @@ pub(crate) struct Pid(libc::pid_t);
 
 impl From<&std::process::Child> for Pid {
     fn from(child: &std::process::Child) -> Self {
-        // The kernel's ids fit: they are positive i32.
+        // Process ids are positive i32.
         Pid(child.id() as libc::pid_t)
     }
 }
 
-/// Has `command` start its program as the leader of a group of its own, which ends with the thread that starts it.
+/// Makes the program of `command` the leader of its own group, which ends with the starting thread.
 pub(crate) fn in_own_group(command: &mut Command) -> &mut Command {
     command.process_group(0);
     // SAFETY: prctl and getppid are async-signal-safe and touch no memory of the parent; nothing is allocated.
@@ -53,7 +52,7 @@ pub(crate) fn wait_until_ended(Pid(pid): Pid) -> io::Result<()> {
     }
 }
 
-/// Waits for the process, a child of this one, takes its id back, and tells how it ended and what it used.
+/// Waits for the process, a child of this one, and reaps it. Returns its status and its resource usage.
 pub(crate) fn reap(Pid(pid): Pid) -> io::Result<(ExitStatus, Usage)> {
     let mut status = 0;
     // SAFETY: all zeros is a value of the structure.
@@ -86,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn how_a_program_ended_is_told() {
+    fn the_end_of_a_program_is_reported() {
         let pid = start("exit 7");
         wait_until_ended(pid).unwrap();
         wait_until_ended(pid).unwrap();

@@ -1,8 +1,8 @@
-//! Calls of the C interface that bytes choose, with arguments that a careless program might pass: null, too large, not
-//! aligned, of something that is gone. What a caller promises is kept: memory is readable where it must be, what a mask or
-//! a slot refers to is an object or null. Invariant: every call returns a status that the header knows and says why, a
-//! refusal leaves its results alone, and the heap does what the model says: equal descriptions are one type, what is
-//! removed is gone, and what a handle or root holds survives.
+//! Calls of the C interface, chosen by bytes, with arguments of a careless program: null, too large, not aligned, removed
+//! before. The calls keep the caller's contracts: memory is readable where it must be, and masks and slots refer to objects
+//! or null. Invariant: every call returns a status of the header with a reason, an error leaves its results unchanged, and
+//! the heap agrees with the model: equal descriptions are one type, removed items are gone, and the objects of handles and
+//! roots survive.
 
 use core::ffi::{CStr, c_void};
 use core::ptr::{null, null_mut};
@@ -28,10 +28,10 @@ use heapwood_gc::{Config, Mutator};
 const LIMIT: usize = 8 << 20;
 /// No result: nothing that succeeds returns this.
 const NONE: u32 = u32::MAX;
-/// Larger objects would be refused by the limit, and looking at them takes long.
+/// The largest object: the limit refuses larger ones, and checking them takes long.
 const MOST: usize = 1 << 16;
 
-/// The bytes that are left. Behind the last come zeros.
+/// The remaining bytes, followed by zeros.
 struct Bytes<'d>(&'d [u8]);
 
 impl<'d> Bytes<'d> {
@@ -57,30 +57,30 @@ impl<'d> Bytes<'d> {
     }
 }
 
-/// What a call may leave behind.
+/// The state between calls.
 struct World {
     heap: *mut HeapHandle,
     m: *mut Mutator,
     /// Types, with their sizes and whether they may hold pointers, in the order of their registration.
     types: Vec<(u32, usize)>,
-    /// Handles that are held, and what they hold.
+    /// Live handles and their objects.
     handles: Vec<(*mut AtomicUsize, usize)>,
     roots: Vec<u64>,
-    /// What registered roots are: room that outlives them, with an object or null in each word.
+    /// The slots of registered roots, which outlive them, with an object or null in each word.
     slots: Box<[usize; 64]>,
     /// Stacks that are registered: eight words of `room` each.
     stacks: Vec<*mut Stack>,
-    /// What they lie in.
+    /// The room of the stacks.
     room: Box<[usize; 64]>,
 }
 
-/// A jump that leads nowhere: what it may change is the number.
+/// A jump that returns at once. It only changes the number.
 unsafe extern "C" fn stay(number: *mut c_void) {
-    // SAFETY: whoever asks for the jump passes a number of its own.
+    // SAFETY: the caller of the jump passes its own number.
     unsafe { *number.cast::<u32>() += 1 };
 }
 
-/// Looks at an outcome: a status that the header knows, and a reason if it is a refusal.
+/// Checks a result: a status of the header, and a reason if it is an error.
 fn checked(status: Status, why: &ErrorReport) -> bool {
     // SAFETY: a report begins with its status, and the rest is a text that ends with a zero byte.
     let (said, text) = unsafe {
@@ -183,7 +183,7 @@ impl World {
                     bytes.take(24).iter().map(|&byte| u64::from(byte) >> (byte % 8)).collect();
                 // Without a mask there is a length all the same.
                 let from = if bad == 3 { null() } else { mask.as_ptr() };
-                // SAFETY: as above, and so many words of mask can be read.
+                // SAFETY: as above, and the words of the mask are readable.
                 self.register(size, bad, |h, out, why| unsafe {
                     (hw_type_mask(h, size, from, mask.len(), out, why), size)
                 });
@@ -192,7 +192,7 @@ impl World {
                 let size = bytes.size();
                 let program = bytes.take(40);
                 let from = if bad == 3 { null() } else { program.as_ptr() };
-                // SAFETY: as above, and so many bytes of program can be read.
+                // SAFETY: as above, and the bytes of the program are readable.
                 self.register(size, bad, |h, out, why| unsafe {
                     (hw_type_program(h, size, from, program.len(), out, why), size)
                 });
@@ -246,7 +246,7 @@ impl World {
             }
             9 if !self.handles.is_empty() => {
                 let (handle, _) = self.handles.swap_remove(bytes.byte() as usize % self.handles.len());
-                // SAFETY: freeing checks what it is given.
+                // SAFETY: freeing checks its argument.
                 unsafe {
                     assert_eq!(hw_handle_free(None, handle), Status::EINVAL);
                     assert_eq!(hw_handle_free(Some(self.m()), null_mut()), Status::OK);
@@ -262,7 +262,7 @@ impl World {
                 let start = &raw const self.slots[i];
                 let n = n.min(64 - i);
                 let heap = if bad == 1 { None } else { self.heap() };
-                // SAFETY: the slots outlive the heap, and hold objects that handles hold, or null, or what was one; what
+                // SAFETY: the slots outlive the heap, and hold objects of live handles, or null, or stale addresses; what
                 // is not aligned, too long or backwards is refused before it is read.
                 let root = unsafe {
                     match (op, bad) {
@@ -357,7 +357,7 @@ impl World {
                 let high = low.wrapping_byte_add(64);
                 let (mut stack, mut why) = (null_mut(), ErrorReport::NONE);
                 let heap = if bad == 1 { None } else { self.heap() };
-                // SAFETY: the room outlives the heap; what is no stack is refused before it is read.
+                // SAFETY: the room outlives the heap; an invalid stack is refused before it is read.
                 let status = unsafe {
                     match bad {
                         2 => hw_stack_range_add(heap, low, high, null_mut(), &mut why),
@@ -421,7 +421,7 @@ impl World {
                 assert_eq!(hw_stack_switch(m, null_mut(), Some(stay), arg), Status::ESTATE);
                 assert_eq!(hw_stack_announce(m, null_mut(), here), Status::ESTATE);
             }
-            // Where it lies in the room nobody has told; that nothing of it is in use is told by its end.
+            // Announces the empty stack, by its end.
             let back = (0..64).map(|i| (&raw const self.room[i]).cast_mut().cast());
             let done = back.map(|sp| hw_stack_announce(m, null_mut(), sp)).find(|&done| done == Status::OK);
             assert_eq!((done, jumped), (Some(Status::OK), 1));
@@ -440,7 +440,7 @@ impl World {
     }
 }
 
-/// Makes the calls that the bytes say, on a heap of their own.
+/// Makes the calls of the bytes, on a new heap.
 pub(crate) fn replay(data: &[u8]) {
     let (mut bytes, mut world) = (Bytes(data), World::new());
     while !bytes.0.is_empty() {

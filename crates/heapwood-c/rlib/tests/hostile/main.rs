@@ -1,4 +1,4 @@
-//! The C interface's types, roots and handles under whatever calls bytes make, as the fuzz target `c_types` has it.
+//! The C interface's types, roots and handles under calls from random bytes, as in the fuzz target `c_types`.
 
 mod calls;
 
@@ -8,7 +8,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 400, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_calls(data in prop::collection::vec(any::<u8>(), 0..400)) {
+    fn calls_from_any_bytes_keep_the_heap_intact(data in prop::collection::vec(any::<u8>(), 0..400)) {
         calls::replay(&data);
     }
 }

@@ -1,5 +1,5 @@
 //! An attribute macro that changes what stands below it, as those do that add identifiers, links or caches to a struct.
-//! A derive above it sees the item as it was written; the compiler sees what is left.
+//! A derive above it sees the item as written; the compiler sees the changed item.
 
 use proc_macro::TokenStream;
 

@@ -1,4 +1,4 @@
-// What the derives write causes no warning, whatever the type.
+// The output of the derives causes no warning for any type.
 #![deny(warnings, unused, future_incompatible, nonstandard_style)]
 #![forbid(unsafe_code)]
 
@@ -56,7 +56,7 @@ pub struct Odd {
     pub absent: String,
 }
 
-// An attribute macro above the derive is no obstacle: the derive sees what it made.
+// An attribute macro above the derive is allowed: the derive sees its output.
 #[becomes(#[derive(Trace)] pub struct Linked { pub id: u64, pub link: Option<Gc<[u64; 2]>> })]
 pub struct Linked {
     pub id: u64,

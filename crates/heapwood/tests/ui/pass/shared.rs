@@ -1,4 +1,4 @@
-//! What several threads may use: atomics, cells of pointers, and everything made of them, recursive types included.
+//! Types that several threads may use: atomics, cells of pointers, and types made of them, including recursive ones.
 #![forbid(unsafe_code)]
 #![deny(warnings)]
 

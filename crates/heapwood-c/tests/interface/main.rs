@@ -1,0 +1,4 @@
+//! The tests of the C interface: programs in C and C++ that use it, and the machine code of its inline functions.
+
+mod c_programs;
+mod inline_code;

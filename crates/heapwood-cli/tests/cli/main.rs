@@ -1,0 +1,11 @@
+//! The tests of the command: each runs it and reads its output.
+
+mod ab;
+mod bench;
+mod common;
+mod doctor;
+mod layout;
+mod mistakes;
+mod run;
+mod signals;
+mod trifles;

@@ -1,0 +1,3 @@
+//! The tests of a space without a collector.
+
+mod space;

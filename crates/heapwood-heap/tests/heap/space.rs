@@ -1,0 +1,820 @@
+//! A space without a collector. The test allocates, chooses the live objects and marks them, and compares the existing
+//! objects afterwards with a plain list. The walker must find no violation after every cycle, and must find injected
+//! ones.
+
+use heapwood_heap::{
+    Address, AllocBuffer, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef,
+    Owner, Scan, ScanKind, ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, Sweeping,
+    ThreadCache, ValidationError,
+};
+use heapwood_layout::program::Builder;
+use heapwood_layout::{Layout, TypeDescriptor};
+use heapwood_os::{MappedArray, SYSTEM};
+use heapwood_pages::{Effort, PAGE_SIZE, PageCount, PageIndex, ScavengePolicy};
+use std::collections::{BTreeMap, BTreeSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+const CONFIG: SpaceConfig = SpaceConfig {
+    reservation: 64 << 20,
+    most: None,
+    limit: None,
+    huge_pages: false,
+    clobber: false,
+    protect_arenas: None,
+    single_cells: false,
+};
+
+/// A space and its only mutator.
+struct Heap {
+    space: Space,
+    memory: MappedArray<AllocBuffer>,
+    local: MappedArray<ThreadCache>,
+}
+
+impl Heap {
+    fn new(config: SpaceConfig) -> Self {
+        let space = Space::new(&SYSTEM, config).unwrap();
+        let memory = MappedArray::new(&SYSTEM, MAX_SHAPES).unwrap();
+        memory.commit(0..MAX_SHAPES).unwrap();
+        let local = MappedArray::new(&SYSTEM, 1).unwrap();
+        local.commit(0..1).unwrap();
+        Heap { space, memory, local }
+    }
+
+    fn owner(&self) -> Owner<'_> {
+        let first = core::ptr::NonNull::new(self.memory.as_ptr()).unwrap();
+        // SAFETY: the memory is zeroed and long enough, both live as long as this, and the test has one thread.
+        unsafe { self.space.owner(first, &*self.local.at(0)) }
+    }
+
+    fn stopped(&self) -> Stopped<'_> {
+        // SAFETY: the mutator belongs to this thread, which does nothing else meanwhile; tokens are dropped at once.
+        unsafe { self.space.stopped() }
+    }
+
+    fn find(&self, address: usize) -> Option<(usize, usize)> {
+        self.space.find(Address::new(address)).map(|o| (o.base.get(), o.bytes))
+    }
+
+    fn shape(&self, bytes: usize, descriptor: TypeDescriptor) -> ShapeId {
+        self.space.layouts().shape_for(bytes, Scan::Layout(descriptor.layout())).unwrap()
+    }
+
+    fn allocate(&self, shape: ShapeId, bytes: usize) -> Result<usize, SpaceError> {
+        let Some(class) = SizeClass::of(bytes) else {
+            let large = self.owner().take_large(shape, bytes, false)?;
+            large.zero();
+            return Ok(large.finish().as_ptr() as usize);
+        };
+        let (owner, cell) = (self.owner(), class.cell_size());
+        let buffer = owner.buffer(shape);
+        if buffer.peek(cell).is_none() {
+            owner.refill(shape, false)?;
+        }
+        let object = buffer.peek(cell).unwrap();
+        // SAFETY: `peek` has just returned the cell, which is zero where it has pointers.
+        unsafe { buffer.commit(object, cell) };
+        Ok(object.as_ptr() as usize)
+    }
+
+    /// Checks everything that can be recomputed.
+    fn check(&self) -> Result<(), ValidationError> {
+        self.owner().publish();
+        self.stopped().is_valid([self.owner()].into_iter())
+    }
+
+    /// A stopped full marking with these live objects.
+    fn cycle(&self, live: impl Iterator<Item = usize>) {
+        self.cycle_of(Collection::Full, live);
+    }
+
+    /// A stopped marking with these live objects.
+    fn cycle_of(&self, of: Collection, live: impl Iterator<Item = usize>) {
+        self.space.finish_sweep();
+        self.owner().publish();
+        let stopped = self.stopped();
+        let marks = stopped.mark_side(of);
+        for object in live {
+            // SAFETY: objects of this space; one thread.
+            assert!(unsafe { marks.set(object) }, "marked twice");
+        }
+        stopped.end_marking(of, std::iter::once_with(|| self.owner()), usize::MAX, 0);
+    }
+
+    /// A young collection by promotion, without marking.
+    fn promote(&self) {
+        self.space.finish_sweep();
+        self.owner().publish();
+        let stopped = self.stopped();
+        stopped.promote(std::iter::once_with(|| self.owner()));
+        stopped.end_marking(Collection::Young, std::iter::once_with(|| self.owner()), usize::MAX, 0);
+    }
+
+    fn objects(&self) -> BTreeMap<usize, usize> {
+        let mut found = BTreeMap::new();
+        self.owner().publish();
+        self.stopped().for_each_object(|object, bytes| {
+            assert_eq!(found.insert(object.get(), bytes), None);
+        });
+        found
+    }
+}
+
+fn random(state: &mut u64) -> usize {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state >> 20) as usize
+}
+
+fn kinds(heap: &Heap) -> Vec<(ShapeId, usize)> {
+    let masked = |bytes, mask: &[u64]| (bytes, TypeDescriptor::masked(bytes, mask).unwrap());
+    let plain = |bytes| (bytes, TypeDescriptor::no_pointers(bytes).unwrap());
+    [
+        masked(16, &[3]),
+        masked(32, &[5]),
+        masked(48, &[1]),
+        masked(800, &[0, 1 << 20]),
+        masked(MAX_SMALL + 8, &[1]),
+        plain(1),
+        plain(200),
+        plain(5000),
+        plain(MAX_SMALL),
+        plain(MAX_SMALL + 1),
+        plain(100_000),
+    ]
+    .map(|(bytes, d)| (heap.shape(bytes, d), bytes))
+    .to_vec()
+}
+
+/// Random cycles, in which `keep` of 8 objects survive. With `young`, most collections are young.
+fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
+    let heap = Heap::new(config);
+    let kinds = kinds(&heap);
+    let mut state = seed * 2 + 1;
+    let mut live: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
+    let mut old: BTreeSet<usize> = BTreeSet::new();
+    for cycle in 0..if young { 90 } else { 30 } {
+        for _ in 0..random(&mut state) % 1500 {
+            let (shape, bytes) = kinds[match random(&mut state) % 40 {
+                39 => 8 + random(&mut state) % 3,
+                38 => 4,
+                n => [0, 0, 1, 2, 3, 5, 6, 7][n % 8],
+            }];
+            let object = heap.allocate(shape, bytes).unwrap();
+            let reach = SizeClass::of(bytes).map_or(bytes, SizeClass::cell_size);
+            assert!(object.is_multiple_of(GRANULE));
+            let next = live.range(object..).next();
+            assert!(next.is_none_or(|(&at, _)| object + reach <= at), "overlaps the next");
+            let last = live.range(..=object).next_back();
+            assert!(last.is_none_or(|(&at, &(_, reach))| at + reach <= object), "overlaps the one before");
+            let kind = heap.space.layouts().shape(shape).kind();
+            if kind != ScanKind::NoPointers {
+                // SAFETY: the object is new and has this size.
+                let words = unsafe { core::slice::from_raw_parts(object as *const u64, bytes / 8) };
+                assert!(words.iter().all(|&w| w == 0), "a new object is not zero");
+            }
+            // SAFETY: as above.
+            unsafe { (object as *mut u8).write_bytes(0xEE, bytes) };
+            let found = heap.owner().find(Address::new(object + bytes - 1)).unwrap();
+            assert_eq!((found.base, found.bytes), (ObjectRef::new(object), reach));
+            live.insert(object, (bytes, reach));
+        }
+        if random(&mut state).is_multiple_of(8) {
+            heap.owner().flush();
+        }
+        let is_full = !young || heap.space.stats().in_use > 16 << 20;
+        match if is_full { 0 } else { random(&mut state) % 8 } {
+            0 => {
+                live.retain(|_, _| random(&mut state) % 8 < keep);
+                heap.cycle(live.keys().copied());
+            }
+            1 => heap.promote(),
+            _ => {
+                live.retain(|object, _| old.contains(object) || random(&mut state) % 8 < keep);
+                heap.cycle_of(Collection::Young, live.keys().copied().filter(|object| !old.contains(object)));
+            }
+        }
+        old = live.keys().copied().collect();
+        if cycle % 3 == 2 {
+            heap.space.finish_sweep();
+            heap.check().unwrap();
+            let wanted: BTreeMap<usize, usize> = live.iter().map(|(&at, &(_, reach))| (at, reach)).collect();
+            assert_eq!(heap.objects(), wanted);
+        }
+        for (&object, &(bytes, reach)) in &live {
+            assert_eq!(heap.find(object + bytes / 2), Some((object, reach)));
+            // SAFETY: the object is alive.
+            let contents = unsafe { core::slice::from_raw_parts(object as *const u8, bytes) };
+            assert!(contents.iter().all(|&b| b == 0xEE), "contents changed");
+        }
+    }
+    heap.cycle(core::iter::empty());
+    heap.check().unwrap();
+    assert_eq!(heap.objects().len(), 0);
+    // Buffers keep their spans from the end of a cycle until the next sweep.
+    heap.owner().flush();
+    heap.cycle(core::iter::empty());
+    heap.space.finish_sweep();
+    heap.check().unwrap();
+    assert_eq!(heap.space.stats().in_use, 0);
+}
+
+#[test]
+fn exactly_the_marked_objects_exist() {
+    for seed in 1..=10 {
+        play(CONFIG, seed, 1, false);
+        play(CONFIG, seed, 4, false);
+        play(CONFIG, seed, 7, false);
+    }
+}
+
+#[test]
+fn old_objects_stay_until_a_full_collection() {
+    for seed in 1..=10 {
+        play(CONFIG, seed, 1, true);
+        play(CONFIG, seed, 4, true);
+        play(CONFIG, seed, 7, true);
+    }
+}
+
+#[test]
+fn random_cycles_agree_with_clobbering_and_single_cells() {
+    for seed in 1..=4 {
+        play(SpaceConfig { clobber: true, ..CONFIG }, seed, 4, seed % 2 == 0);
+        play(SpaceConfig { clobber: true, single_cells: true, ..CONFIG }, seed, 4, seed % 2 == 0);
+    }
+}
+
+#[test]
+fn only_cells_that_are_not_written_whole_are_zeroed() {
+    let heap = Heap::new(SpaceConfig { clobber: true, ..CONFIG });
+    let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
+    let conservative = heap.shape(32, TypeDescriptor::conservative(32).unwrap());
+    let kept = heap.allocate(shape, 32).unwrap();
+    let kept_too = heap.allocate(conservative, 32).unwrap();
+    // A value of 300 words; the same after a header; and one that fits twice into a cell of that size.
+    let programs = [(300u64, 0), (300, 1), (150, 0)].map(|(words, header)| {
+        let program = Builder::<32>::new().scalars(words - 1).pointer().finish();
+        let program = heap.space.layouts().register_program(program.program()).unwrap();
+        heap.space.layouts().shape_for(2400, Scan::Program { header, program }).unwrap()
+    });
+    let class = SizeClass::of(2400).unwrap();
+    let mut kept: Vec<usize> = vec![kept, kept_too];
+    for shape in programs {
+        // The last has a span of its own.
+        kept.extend((0..2 * class.span_cells()).map(|_| heap.allocate(shape, 2400).unwrap()).last());
+    }
+    heap.owner().flush();
+    heap.cycle(kept.into_iter());
+    for (shape, cell, whole, wanted) in [
+        (shape, 32, true, 0xDB),
+        (conservative, 32, true, 0),
+        (programs[0], class.cell_size(), true, 0xDB),
+        (programs[0], class.cell_size(), false, 0),
+        (programs[1], class.cell_size(), true, 0),
+        (programs[2], class.cell_size(), true, 0),
+    ] {
+        let buffer = heap.owner().buffer(shape);
+        if let Some(rest) = buffer.peek(cell) {
+            // Uses up the run of the previous refill. SAFETY: this is all its room, and no marking will read it.
+            unsafe { buffer.commit(rest, buffer.room()) };
+        }
+        heap.owner().refill(shape, whole).unwrap();
+        // SAFETY: the run has a cell.
+        assert_eq!(unsafe { *buffer.peek(cell).unwrap().as_ptr() }, wanted);
+    }
+}
+
+#[test]
+fn the_budget_and_the_limit_refuse() {
+    let heap = Heap::new(SpaceConfig { limit: Some(8 << 20), ..CONFIG });
+    let (shape, bytes) = (ShapeId::no_pointers(None), 100_000);
+    heap.space.set_budget(1 << 20);
+    assert!(heap.allocate(shape, 2 << 20).is_ok(), "the first of a cycle is served whatever its size");
+    assert_eq!(heap.allocate(shape, bytes), Err(SpaceError::CollectionDue));
+    heap.space.set_budget(usize::MAX);
+    let mut made = 0;
+    let refused = loop {
+        match heap.allocate(shape, bytes) {
+            Ok(_) => made += 1,
+            Err(e) => break e,
+        }
+    };
+    assert_eq!(refused, SpaceError::Limit { limit: 8 << 20, bytes: 13 << 13 });
+    assert!((50..63).contains(&made), "{made}");
+    heap.cycle(core::iter::empty());
+    assert!(heap.allocate(shape, 8 << 20).is_ok(), "sweeping made room");
+    let too_large = SpaceError::ReservationFull(NoRoom::new(65 << 20, 64 << 20));
+    assert_eq!(heap.allocate(shape, 65 << 20), Err(too_large));
+}
+
+#[test]
+fn the_walker_finds_a_wrong_mark() {
+    let heap = Heap::new(CONFIG);
+    let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
+    let objects: Vec<usize> = (0..100).map(|_| heap.allocate(shape, 32).unwrap()).collect();
+    heap.cycle(objects.iter().copied());
+    heap.space.finish_sweep();
+    heap.check().unwrap();
+    // SAFETY: an object of the space; no marking is under way, which the walker must notice.
+    unsafe { heap.stopped().mark_side(Collection::Full).set(objects[7]) };
+    let invalid = heap.check().unwrap_err();
+    assert_eq!(invalid.what, "a swept span has mark bits");
+    assert!(invalid.to_string().starts_with("page "));
+}
+
+#[test]
+fn the_walker_finds_a_span_on_no_list() {
+    let heap = Heap::new(CONFIG);
+    let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
+    heap.allocate(shape, 32).unwrap();
+    // A buffer of an unknown mutator has it.
+    let found = heap.stopped().is_valid(std::iter::empty()).unwrap_err();
+    assert_eq!(found.what, "a span is on no list, or on two");
+    heap.check().unwrap();
+    heap.owner().flush();
+    heap.check().unwrap();
+}
+
+/// Review of the core, bug 2: 40 MiB of half-dead objects of one shape, while another shape has everything swept. The
+/// heap had to grow by as much as the first shape then allocated.
+#[test]
+fn spans_that_are_partly_free_are_used_after_everything_was_swept() {
+    let heap = Heap::new(CONFIG);
+    let (small, other) = (ShapeId::no_pointers(SizeClass::of(64)), ShapeId::no_pointers(SizeClass::of(512)));
+    let objects: Vec<usize> = (0..(40 << 20) / 64).map(|_| heap.allocate(small, 64).unwrap()).collect();
+    heap.cycle(objects.iter().copied().step_by(2));
+    for _ in 0..(2 << 20) / 512 {
+        heap.allocate(other, 512).unwrap();
+    }
+    heap.space.finish_sweep();
+    let grown = heap.space.stats().grown;
+    for _ in 0..(18 << 20) / 64 {
+        heap.allocate(small, 64).unwrap();
+    }
+    assert_eq!(heap.space.stats().grown, grown);
+    heap.owner().flush();
+    heap.check().unwrap();
+}
+
+/// Review of the core, bug 7: the next mutator uses, without a charge, the cells that a leaving thread has not used.
+#[test]
+fn unused_cells_of_a_mutator_are_used_by_others_and_not_charged() {
+    let heap = Heap::new(CONFIG);
+    let shapes = [16, 48, 64].map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes));
+    let mut all = std::collections::BTreeSet::new();
+    for thread in 0..1000 {
+        for (shape, bytes) in shapes {
+            for _ in 0..thread % 5 {
+                assert!(all.insert(heap.allocate(shape, bytes).unwrap()), "allocated twice");
+            }
+        }
+        heap.owner().flush();
+    }
+    heap.check().unwrap();
+    let bytes = 2000 * (16 + 48 + 64);
+    assert_eq!(heap.space.stats().allocated_in_cycle, bytes);
+    assert_eq!(heap.space.stats().total_allocated, bytes as u64);
+    assert!(heap.space.stats().in_use <= bytes + 3 * 8192, "{}", heap.space.stats().in_use);
+    assert_eq!(heap.objects().len(), all.len());
+    // The same with survivors between the free cells.
+    let kept: Vec<usize> = all.iter().copied().step_by(3).collect();
+    heap.cycle(kept.iter().copied());
+    let free = all.len() - kept.len();
+    let mut made = 0;
+    for _ in 0..free / 6 {
+        for (shape, bytes) in shapes {
+            assert!(!kept.contains(&heap.allocate(shape, bytes).unwrap()));
+            made += 1;
+        }
+        heap.owner().flush();
+    }
+    heap.space.finish_sweep();
+    heap.check().unwrap();
+    assert_eq!(heap.objects().len(), kept.len() + made);
+    assert!(heap.space.stats().in_use <= bytes + 6 * 8192, "{}", heap.space.stats().in_use);
+}
+
+/// Pages of a large object that is being zeroed are in no span yet; a collection may come between.
+#[test]
+fn a_collection_may_come_before_a_large_object_is_finished() {
+    let heap = Heap::new(CONFIG);
+    let shape = heap.shape(1 << 20, TypeDescriptor::masked(1 << 20, &[1]).unwrap());
+    for round in 0..3 {
+        let dirty = heap.allocate(shape, 1 << 20).unwrap();
+        // SAFETY: the object is new and has this size.
+        unsafe { (dirty as *mut u8).write_bytes(0xEE, 1 << 20) };
+        heap.cycle(core::iter::empty());
+        heap.space.finish_sweep();
+        let large = heap.owner().take_large(shape, 1 << 20, false).unwrap();
+        assert_eq!(large.bytes_to_zero(), 1 << 20, "the pages were used before");
+        heap.check().unwrap();
+        heap.cycle(core::iter::empty());
+        large.zero();
+        heap.space.finish_sweep();
+        heap.check().unwrap();
+        let object = large.finish().as_ptr() as usize;
+        // SAFETY: as above.
+        let words = unsafe { core::slice::from_raw_parts(object as *const u64, 1 << 17) };
+        assert!(words.iter().all(|&w| w == 0));
+        assert_eq!(heap.find(object + 99).map(|(base, _)| base), Some(object), "round {round}");
+        heap.check().unwrap();
+        heap.cycle([object].into_iter());
+        assert_eq!(heap.objects().len(), 1);
+        heap.cycle(core::iter::empty());
+        heap.space.finish_sweep();
+        assert_eq!(heap.space.stats().in_use, 0);
+    }
+}
+
+/// A mutator takes large objects on credit. A collection is due exactly when the next one would exceed the budget, and
+/// the counters match.
+#[test]
+fn large_objects_are_charged_exactly() {
+    let mut state = 4_101_842_887_655_102_017;
+    for budget in [1 << 20, 5 << 20, 23 << 20, 40 << 20] {
+        let heap = Heap::new(CONFIG);
+        let shape = ShapeId::no_pointers(None);
+        for round in 0..3 {
+            heap.space.set_budget(budget);
+            heap.space.set_goal(64 << 20);
+            let (mut allocated, mut objects) = (0, 0);
+            let before = heap.space.stats().total_allocated;
+            let refused = loop {
+                let bytes = MAX_SMALL + 1 + random(&mut state) % (200 << 10);
+                match heap.allocate(shape, bytes) {
+                    Ok(_) => (allocated, objects) = (allocated + bytes.next_multiple_of(8192), objects + 1),
+                    Err(SpaceError::CollectionDue) => break bytes.next_multiple_of(8192),
+                    Err(e) => panic!("{e:?}"),
+                }
+            };
+            assert!(allocated <= budget && allocated + refused > budget, "{allocated} of {budget}");
+            let stats = heap.space.stats();
+            assert_eq!(stats.allocated_in_cycle, allocated, "a refused mutator has settled, round {round}");
+            assert_eq!((stats.total_allocated - before) as usize, allocated);
+            assert_eq!(stats.small_allocated, 0);
+            let locks = stats.page_lock_acquisitions as usize;
+            assert!(round > 0 || objects < 40 || locks * 3 < objects, "{locks} locks for {objects} objects");
+            heap.check().unwrap();
+            heap.cycle(core::iter::empty());
+            heap.space.finish_sweep();
+            heap.check().unwrap();
+        }
+        heap.owner().flush();
+        heap.check().unwrap();
+        assert_eq!(heap.space.stats().in_use, 0);
+    }
+}
+
+/// The pages that a mutator caches for large objects stay below its share, whatever else it allocates.
+#[test]
+fn cached_pages_for_large_objects_stay_below_the_share() {
+    let mut state = 7_046_029_254_386_353_131;
+    for goal in [0, 8 << 20, 40 << 20] {
+        let heap = Heap::new(CONFIG);
+        heap.space.set_goal(goal);
+        let share = (256 << 10).max(goal / 20);
+        let (large, sizes) = (ShapeId::no_pointers(None), [64, 3000, 20_000]);
+        let mut kept = Vec::new();
+        for step in 0..3000 {
+            let object = match sizes.get(random(&mut state) % 6) {
+                Some(&bytes) => heap.allocate(ShapeId::no_pointers(SizeClass::of(bytes)), bytes).unwrap(),
+                None => heap.allocate(large, MAX_SMALL + 1 + random(&mut state) % (90 << 10)).unwrap(),
+            };
+            kept.push(object);
+            heap.owner().publish();
+            let held = heap.owner().held_bytes();
+            // Except a span, of up to 64 KiB.
+            assert!(held <= share + (64 << 10), "{held} bytes are held of {share} at step {step}");
+            if step % 300 == 299 {
+                heap.check().unwrap();
+                let live = kept.iter().copied().enumerate().filter(|(i, _)| i % 3 == 0).map(|(_, at)| at);
+                let live: Vec<usize> = live.collect();
+                heap.cycle(live.iter().copied());
+                heap.space.set_goal(goal);
+                kept = if step % 900 == 899 { Vec::new() } else { live };
+            }
+        }
+        heap.check().unwrap();
+    }
+}
+
+/// A mutator takes large objects on credit and the program frees them. Both are settled together, and the whole budget
+/// is available again.
+#[test]
+fn a_freed_large_object_is_refunded_to_the_budget() {
+    let heap = Heap::new(CONFIG);
+    heap.space.set_budget(4 << 20);
+    let shape = ShapeId::no_pointers(None);
+    for _ in 0..1000 {
+        let objects: Vec<usize> = (0..30).map(|_| heap.allocate(shape, 100_000).unwrap()).collect();
+        for object in objects {
+            // SAFETY: no thread uses it.
+            unsafe { heap.owner().free(Address::new(object)) }.unwrap();
+        }
+    }
+    let stats = heap.space.stats();
+    // The total counts all allocations, freed or not.
+    let all = 1000 * 30 * 100_000usize.next_multiple_of(PAGE_SIZE);
+    assert_eq!((stats.allocated_in_cycle, stats.total_allocated, stats.small_allocated), (0, all as u64, 0));
+    heap.owner().flush();
+    heap.check().unwrap();
+    assert_eq!(heap.space.stats().in_use, 0);
+}
+
+/// One refill brings partly free spans for many shapes, whichever shape needed one.
+#[test]
+fn a_refill_brings_spans_for_many_shapes() {
+    let heap = Heap::new(CONFIG);
+    let sizes = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256];
+    let shapes = sizes.map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes));
+    // Sixty spans each, in which every second object is alive.
+    let mut live = Vec::new();
+    for (shape, bytes) in shapes {
+        let objects = (0..60 * PAGE_SIZE / bytes).map(|_| heap.allocate(shape, bytes).unwrap());
+        live.extend(objects.step_by(2));
+    }
+    heap.cycle(live.iter().copied());
+    heap.space.finish_sweep();
+    heap.space.set_goal(20 << 20);
+    let before = heap.space.stats();
+    for step in 0..40 * PAGE_SIZE {
+        // All use up as many bytes.
+        for (shape, bytes) in shapes.iter().filter(|(_, bytes)| step % bytes == 0) {
+            heap.allocate(*shape, *bytes).unwrap();
+        }
+    }
+    let after = heap.space.stats();
+    let (taken, visits) = (
+        after.spans_taken - before.spans_taken,
+        after.span_lock_acquisitions - before.span_lock_acquisitions,
+    );
+    assert!(taken > 500 && taken > 8 * visits, "{taken} spans in {visits} visits");
+    heap.check().unwrap();
+}
+
+/// A mutator of many shapes with little room caches spans of the shapes that use them up, not of those that keep the
+/// one they have.
+#[test]
+fn idle_shapes_leave_room_for_busy_ones() {
+    let heap = Heap::new(CONFIG);
+    let sizes = SizeClass::all().filter(|class| class.span_pages().0 == 1).map(SizeClass::cell_size);
+    let shapes: Vec<_> = sizes.map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes)).collect();
+    // Forty spans each, in which every second object is alive.
+    let mut live = Vec::new();
+    for &(shape, bytes) in &shapes {
+        let objects = (0..40 * PAGE_SIZE / bytes).map(|_| heap.allocate(shape, bytes).unwrap());
+        live.extend(objects.step_by(2));
+    }
+    heap.cycle(live.iter().copied());
+    heap.space.finish_sweep();
+    heap.space.set_goal(0);
+    let before = heap.space.stats();
+    // One object of every shape from time to time; of four shapes, 30 spans each.
+    for step in 0..30 * PAGE_SIZE {
+        for (i, &(shape, bytes)) in shapes.iter().enumerate() {
+            if step % bytes == 0 && (i % 10 == 5 || step % (16 * bytes) == 0) {
+                heap.allocate(shape, bytes).unwrap();
+            }
+        }
+    }
+    let after = heap.space.stats();
+    let opened = after.spans - before.spans;
+    let visits = after.span_lock_acquisitions - before.span_lock_acquisitions;
+    println!("{opened} spans in {visits} visits");
+    assert!(opened > 150 && opened > 2 * visits, "{opened} spans in {visits} visits");
+    heap.check().unwrap();
+}
+
+/// No request is refused while the mutator caches enough pages: those for spans serve a large object at last.
+#[test]
+fn cached_pages_are_used_before_an_object_is_refused() {
+    let heap = Heap::new(SpaceConfig { reservation: 16 << 20, ..CONFIG });
+    heap.space.set_goal(16 << 20);
+    let small = heap.shape(64, TypeDescriptor::no_pointers(64).unwrap());
+    // The first refill sets the share, which bounds the pages that are cached with the next span.
+    for _ in 0..2 * PAGE_SIZE / 64 {
+        heap.allocate(small, 64).unwrap();
+    }
+    assert!(heap.owner().held_bytes() > 40 * PAGE_SIZE, "{} bytes", heap.owner().held_bytes());
+    let bytes = 8 * PAGE_SIZE;
+    let large = (0..1000).take_while(|_| heap.allocate(ShapeId::no_pointers(None), bytes).is_ok()).count();
+    let left = (16 << 20) - large * bytes;
+    assert!(left < 3 * bytes, "refused with {left} bytes left");
+    heap.check().unwrap();
+}
+
+/// A child forked while the parent's background thread released memory has no such thread. That release never ends in
+/// the child, and no thread may wait for it forever.
+#[test]
+fn a_release_that_never_ends_blocks_no_thread() {
+    let heap = Heap::new(CONFIG);
+    let (shape, bytes) = (ShapeId::no_pointers(None), 3 << 20);
+    heap.allocate(shape, bytes).unwrap();
+    heap.cycle(core::iter::empty());
+    heap.space.finish_sweep();
+    let policy = ScavengePolicy { most: PageCount(512), huge_pages: false };
+    let mut allocated = false;
+    // SAFETY: the released pages are free again at the end.
+    let pages = unsafe { heap.space.memory().pages() };
+    pages.scavenge(Effort::Full, policy, |_, _| {
+        assert!(pages.is_releasing());
+        allocated = heap.allocate(shape, bytes).is_ok();
+        true
+    });
+    assert!(allocated);
+    heap.check().unwrap();
+}
+
+/// The background sweeps beside a mutator, batch by batch, and stops while sweeping is suspended.
+#[test]
+fn no_thread_sweeps_while_sweeping_is_suspended() {
+    let heap = Heap::new(CONFIG);
+    let shape = ShapeId::no_pointers(SizeClass::of(64));
+    let objects: Vec<usize> = (0..100_000).map(|_| heap.allocate(shape, 64).unwrap()).collect();
+    heap.cycle(objects.iter().copied().step_by(500));
+    let stopped = heap.stopped();
+    assert!(!heap.space.sweep_some(Sweeping::Background));
+    drop(stopped);
+    assert!(heap.space.sweep_some(Sweeping::Background));
+    while heap.space.sweep_some(Sweeping::Background) {}
+    assert!(heap.space.stats().swept_by_background > 700);
+    heap.check().unwrap();
+}
+
+#[test]
+fn types_share_shapes_until_there_are_too_many() {
+    let heap = Heap::new(CONFIG);
+    let of = |bytes: usize, mask: u64| {
+        let d = TypeDescriptor::masked(bytes, &[mask]).unwrap();
+        heap.space.layouts().shape_for(bytes, Scan::Layout(d.layout()))
+    };
+    assert_eq!(of(33 * 8, 1), of(34 * 8, 1));
+    assert_ne!(of(33 * 8, 1), of(33 * 8, 2));
+    assert_eq!(of(16, 3).ok(), ShapeId::well_known(16, &[3, 0, 0, 0]));
+    assert_eq!(
+        heap.space.layouts().shape_for(50, Scan::Layout(Layout::NoPointers)).ok(),
+        ShapeId::well_known(50, &[0; 4])
+    );
+    let mut masks = 1..;
+    let last = masks.find(|&mask| of(20 * 8, mask) == Err(ShapeError::TooMany)).unwrap();
+    // The two above, and the masks below the last.
+    assert_eq!(2 + (last as usize - 1), MAX_OWN_SHAPES);
+    assert!(
+        ShapeError::TooMany.to_string().contains(&format!("more than {MAX_OWN_SHAPES} different layouts"))
+    );
+    assert_eq!(heap.space.layouts().shape_count() as usize, MAX_SHAPES);
+    assert!(of(20 * 8, 1).is_ok(), "those that exist are still found");
+}
+
+/// A heap refuses the shapes and programs of another heap with a message, and reads no memory outside its tables.
+#[test]
+fn numbers_of_another_heap_are_refused() {
+    let (heap, other) = (Heap::new(CONFIG), Heap::new(CONFIG));
+    let shape = other.shape(160, TypeDescriptor::masked(160, &[5]).unwrap());
+    let program = Builder::<32>::new().scalars(299).pointer().finish();
+    let program = other.space.layouts().register_program(program.program()).unwrap();
+    let refused = |what: &dyn Fn()| {
+        let panic = catch_unwind(AssertUnwindSafe(what)).unwrap_err();
+        panic.downcast_ref::<String>().map_or(String::new(), Clone::clone)
+    };
+    let foreign: [&dyn Fn(); 6] = [
+        &|| _ = heap.space.layouts().shape(shape).kind(),
+        &|| _ = heap.owner().refill(shape, false),
+        &|| _ = heap.owner().take_large(shape, 1 << 20, false),
+        &|| _ = heap.space.layouts().program(program).words(),
+        &|| _ = heap.space.layouts().nest(program).words(),
+        &|| _ = heap.space.layouts().shape_for(2400, Scan::Program { header: 0, program }),
+    ];
+    for (k, what) in foreign.iter().enumerate() {
+        let said = refused(what);
+        assert!(said.contains("is another heap's"), "{k}: {said}");
+    }
+    let small = ShapeId::no_pointers(SizeClass::of(64));
+    assert!(refused(&|| _ = heap.owner().take_large(small, 1 << 20, false)).contains("have cells"));
+    assert!(refused(&|| _ = heap.space.span(PageIndex(1 << 40))).contains("outside the heap"));
+    assert!(!heap.owner().continue_run(shape, false));
+    heap.check().unwrap();
+}
+
+/// A cell of a shared span that a refill brought and no object used is free after a cycle: its span may be made anew.
+#[test]
+fn an_unused_cell_is_not_allocated_twice() {
+    let heap = Heap::new(CONFIG);
+    let rare = |mask| heap.shape(96, TypeDescriptor::masked(96, &[mask]).unwrap());
+    let (first, second) = (rare(0b1010), rare(0b1001));
+    heap.owner().refill(first, false).unwrap();
+    for _ in 0..3 {
+        heap.cycle(core::iter::empty());
+    }
+    heap.space.finish_sweep();
+    let mut all = std::collections::BTreeSet::new();
+    for _ in 0..40 {
+        assert!(all.insert(heap.allocate(second, 96).unwrap()));
+    }
+    assert!(all.insert(heap.allocate(first, 96).unwrap()), "allocated twice");
+    heap.check().unwrap();
+}
+
+#[test]
+fn rare_layouts_share_spans_until_they_fill_one() {
+    let heap = Heap::new(CONFIG);
+    // Two hundred layouts of 12 words with two objects each.
+    let layouts: Vec<_> = (1u64..=200)
+        .map(|k| {
+            let mask = k.wrapping_mul(0x9E37) % 0xfff + 1;
+            let mask = mask & 0xfff | (k == 1) as u64;
+            (mask, heap.shape(96, TypeDescriptor::masked(96, &[mask]).unwrap()))
+        })
+        .collect();
+    let mut objects = Vec::new();
+    for _ in 0..2 {
+        for &(mask, shape) in &layouts {
+            objects.push((heap.allocate(shape, 96).unwrap(), mask));
+        }
+    }
+    // 400 objects of 96 bytes fit into 5 pages.
+    let spans = || {
+        let mut spans = 0;
+        heap.stopped().for_each_span(|_, _| spans += 1);
+        spans
+    };
+    assert_eq!(spans(), 5);
+    for &(object, mask) in &objects {
+        let mut found = 0u64;
+        // SAFETY: the object is new, and its layout shares spans.
+        unsafe {
+            heap.space
+                .layouts()
+                .pointer_bits()
+                .for_each(object..object + 96, |slot| found |= 1 << ((slot - object) / 8));
+        }
+        assert_eq!(found, mask);
+    }
+    heap.cycle(objects.iter().map(|&(object, _)| object));
+    heap.space.finish_sweep();
+    heap.check().unwrap();
+    assert_eq!(heap.objects().len(), objects.len());
+    // One of them becomes common: from its 85th object on (a page) it has spans of its own.
+    let common = layouts[7].1;
+    let before = spans();
+    let many: Vec<usize> = (0..500).map(|_| heap.allocate(common, 96).unwrap()).collect();
+    // One page more for the mixed ones, and five of its own for 415.
+    assert!((5..=7).contains(&(spans() - before)), "{} {before}", spans());
+    let own = |object: usize| heap.space.find_span(Address::new(object)).unwrap().shape() == common;
+    assert_eq!(many.iter().filter(|&&object| !own(object)).count(), 85);
+    assert!(own(many[85]) && own(many[499]));
+    // It keeps them while it has any objects, and then loses them.
+    heap.cycle([many[499]].into_iter());
+    assert!(own(heap.allocate(common, 96).unwrap()));
+    heap.owner().flush();
+    heap.cycle(core::iter::empty());
+    heap.space.finish_sweep();
+    heap.cycle(core::iter::empty());
+    assert!(!own(heap.allocate(common, 96).unwrap()));
+    heap.owner().flush();
+    heap.check().unwrap();
+}
+
+#[test]
+fn rare_large_cells_store_the_number_of_their_shape() {
+    let heap = Heap::new(CONFIG);
+    heap.space.set_always_shared(true);
+    let mut objects = Vec::new();
+    for bytes in [176, 192, 208, 224, 240, 256, 320, 1024, 2000, 8192, MAX_SMALL] {
+        let words = bytes / 8;
+        let shapes: Vec<(ShapeId, ScanKind)> = (1..40u64)
+            .map(|k| match k % 4 {
+                0 => {
+                    let program =
+                        Builder::<64>::new().scalars(k % 13).pointer().padded(words as u64).finish();
+                    let program = heap.space.layouts().register_program(program.program()).unwrap();
+                    let scan = Scan::Program { header: 0, program };
+                    (heap.space.layouts().shape_for(bytes, scan).unwrap(), ScanKind::Program)
+                }
+                _ => (heap.shape(bytes, TypeDescriptor::masked(bytes, &[k]).unwrap()), ScanKind::Mask),
+            })
+            .collect();
+        for k in 0..120 {
+            let (shape, kind) = shapes[k * 7 % shapes.len()];
+            objects.push((heap.allocate(shape, bytes).unwrap(), bytes, shape, kind));
+        }
+    }
+    // All have their own contents, side by side.
+    for &(object, bytes, shape, kind) in &objects {
+        let mixed =
+            heap.space.layouts().shape(heap.space.find_span(Address::new(object)).unwrap().shape()).kind();
+        let numbered = kind != ScanKind::Program && SizeClass::of(bytes).unwrap().cell_size() >= 192;
+        assert_eq!(mixed, if numbered { ScanKind::Numbered } else { ScanKind::Bits }, "{bytes}");
+        if numbered {
+            // SAFETY: the object is new, and its span has numbered objects, as just checked.
+            let entry = unsafe { heap.space.layouts().numbered_entry(ObjectRef::new(object)) };
+            assert_eq!((entry.kind(), entry.shape()), (Some(kind), shape));
+        }
+    }
+    heap.cycle(objects.iter().map(|&(object, ..)| object));
+    heap.space.finish_sweep();
+    heap.check().unwrap();
+    assert_eq!(heap.objects().len(), objects.len());
+}

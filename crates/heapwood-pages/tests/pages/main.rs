@@ -1,0 +1,26 @@
+//! The tests of the page allocator.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`model`] | random programs against the naive model of [`common`] |
+//! | [`exhaustive`] | every state of tiny geometries |
+//! | [`boundaries`] | runs at the ends of words, chunks, levels and of the address range |
+//! | [`batch`] | many runs freed at once |
+//! | [`cache`], [`long_cache`] | the page caches of a thread |
+//! | [`shared`] | threads that share an allocator |
+//! | [`scavenger`], [`paced_work`] | releasing memory |
+//! | [`refusal`] | kernels that refuse |
+//! | [`snapshot`] | snapshots of pages |
+
+mod batch;
+mod boundaries;
+mod cache;
+mod common;
+mod exhaustive;
+mod long_cache;
+mod model;
+mod paced_work;
+mod refusal;
+mod scavenger;
+mod shared;
+mod snapshot;

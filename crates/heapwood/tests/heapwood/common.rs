@@ -1,0 +1,85 @@
+//! Code of several tests: heaps with a small reservation, and a node with links that change.
+use heapwood::{Config, Gc, GcCell, Heap, Mutator, Shared, Trace};
+
+/// Collects often: after a megabyte.
+pub(crate) const SMALL: Config = Config::DEFAULT.huge_pages(false).address_space(2 << 30).min_heap(1 << 20);
+
+pub(crate) const VERIFY: Config = SMALL.verify(true);
+
+pub(crate) const STRESS: Config = SMALL.stress(true);
+
+pub(crate) fn heap(config: Config) -> Heap {
+    // SAFETY: the tests keep their pointers on the stacks of attached threads, in objects and in roots.
+    unsafe { Heap::new(config) }.unwrap()
+}
+
+#[derive(Trace, Shared)]
+pub(crate) struct Node {
+    pub(crate) value: u64,
+    pub(crate) next: GcCell<Option<Gc<Node>>>,
+}
+
+pub(crate) fn node(m: &Mutator, value: u64, next: Option<Gc<Node>>) -> Gc<Node> {
+    m.alloc(Node { value, next: GcCell::new(next) })
+}
+
+/// The list of `n - 1`, .. , 1, 0.
+#[inline(never)]
+pub(crate) fn list(m: &Mutator, n: u64) -> Option<Gc<Node>> {
+    let mut head = None;
+    for value in 0..n {
+        head = Some(node(m, value, head));
+    }
+    head
+}
+
+pub(crate) fn assert_list(head: Option<Gc<Node>>, n: u64) {
+    let mut at = head;
+    for value in (0..n).rev() {
+        let Some(node) = at else { panic!("the list ends before {value}") };
+        assert_eq!(node.value, value);
+        at = node.next.get();
+    }
+    assert!(at.is_none(), "the list goes on");
+}
+
+/// Overwrites stale words of earlier calls on the stack.
+#[inline(never)]
+pub(crate) fn scrub() {
+    std::hint::black_box(&mut [0u8; 64 << 10]);
+}
+
+/// The message that `f` panics with.
+pub(crate) fn panic_message(f: impl FnOnce()) -> String {
+    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).expect_err("it should panic");
+    match panic.downcast::<String>() {
+        Ok(text) => *text,
+        Err(panic) => panic.downcast::<&str>().map_or_else(|_| "?".into(), |text| text.to_string()),
+    }
+}
+
+/// Calls `f` on a stack of its own, as `stacker` and coroutines do.
+#[cfg(target_arch = "x86_64")]
+pub(crate) fn on_stack(stack: &mut [u128], f: &mut dyn FnMut()) {
+    extern "C" fn call(f: *mut &mut dyn FnMut()) {
+        // SAFETY: the pointer is the argument below.
+        unsafe { (*f)() }
+    }
+    // A backtrace of this stack finds zeros instead of callers, and ends.
+    let (mut f, top) = (f, &raw mut stack[stack.len() - 1024]);
+    // SAFETY: the stack is aligned and large enough, `call` does not unwind (the tests catch what is thrown), and the stack
+    // pointer comes back in a register that a callee preserves.
+    unsafe {
+        core::arch::asm!(
+            "mov r12, rsp",
+            "mov rsp, {top}",
+            "call {call}",
+            "mov rsp, r12",
+            top = in(reg) top,
+            call = sym call,
+            in("rdi") &raw mut f,
+            out("r12") _,
+            clobber_abi("C"),
+        );
+    }
+}

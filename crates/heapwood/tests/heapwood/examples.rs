@@ -1,0 +1,86 @@
+//! The examples run, and print the expected text.
+
+use std::process::Command;
+
+/// Runs an example, which must succeed, with this variable `HEAPWOOD`. Returns standard output and standard error.
+fn run(example: &str, variable: &str) -> (String, String) {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["run", "--quiet", "--package", "heapwood", "--example", example]);
+    if !cfg!(debug_assertions) {
+        command.arg("--release");
+    }
+    command.current_dir(env!("CARGO_MANIFEST_DIR")).env("HEAPWOOD", variable);
+    let output = command.output().expect("cargo runs");
+    let text = |bytes| String::from_utf8(bytes).expect("examples print text");
+    let (printed, told) = (text(output.stdout), text(output.stderr));
+    assert!(output.status.success(), "{example} ended with {}\n{told}", output.status);
+    (printed, told)
+}
+
+fn prints(example: &str, expected: &str) {
+    assert_eq!(run(example, "").0, expected, "{example}");
+}
+
+/// No example uses the variable.
+#[test]
+fn the_variable_traces_any_program() {
+    let (_, told) = run("list", "trace=1+phases,percent=50,trce=1");
+    // Messages of the build come first.
+    let lines: Vec<&str> = told.lines().skip_while(|line| !line.starts_with("heapwood: ")).collect();
+    assert!(lines.len() > 6, "{told}");
+    assert!(lines[0].starts_with("heapwood: ignored in HEAPWOOD: no option is called trce: is trace meant?"));
+    let (collections, totals) = lines[1..].split_at(lines.len() - 6);
+    assert!(!collections.is_empty(), "{told}");
+    for (i, line) in collections.iter().enumerate() {
+        assert!(line.starts_with(&format!("gc {} @", i + 1)) && line.contains(" MB goal, "), "{told}");
+    }
+    assert!(totals[0].starts_with("\tTotal GC prep time:  ") && totals.len() == 5, "{told}");
+    assert!(totals[4].starts_with("\tGrand total GC time:  "), "{told}");
+}
+
+#[test]
+fn the_list_example_prints_its_text() {
+    prints(
+        "list",
+        "first Some(999999), sum 499999500000\n\
+         alive: true\n\
+         collected while allocating: true\n\
+         sum 499999500000\n",
+    );
+}
+
+#[test]
+fn the_cache_example_prints_its_text() {
+    prints(
+        "cache",
+        "4000 entries\n\
+         113250 of 300000 requests were made anew\n\
+         evicted pages were collected: true\n",
+    );
+}
+
+#[test]
+fn the_threads_example_prints_its_text() {
+    prints(
+        "threads",
+        "thread 0: 25000 keys, the last Some(299988)\n\
+         thread 1: 25000 keys, the last Some(299997)\n\
+         thread 2: 25000 keys, the last Some(299994)\n\
+         thread 3: 25000 keys, the last Some(299991)\n\
+         collected: true\n",
+    );
+}
+
+#[test]
+fn the_interpreter_example_prints_its_text() {
+    prints(
+        "interpreter",
+        "17711\n\
+         20000100000\n\
+         84\n\
+         error: there is no y\n\
+         error: a number is no function\n\
+         error: the text ends too early\n\
+         collected: true\n",
+    );
+}

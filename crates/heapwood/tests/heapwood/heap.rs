@@ -1,0 +1,289 @@
+//! Heaps as a whole: settings and their errors, several heaps in one process, survival and death of objects, and one
+//! program that uses everything under verify and stress mode.
+
+use crate::common::*;
+use heapwood::{Config, Gc, GcCell, Heap, HeapError, Mutator, Slice, Trace};
+use std::thread;
+
+/// The error of making such a heap.
+fn refusal(config: Config) -> String {
+    // SAFETY: no pointer is ever made.
+    unsafe { Heap::new(config) }.map(|_| ()).unwrap_err().to_string()
+}
+
+#[test]
+fn wrong_settings_are_errors_with_the_range() {
+    for percent in [0, Config::MAX_PERCENT + 1, u32::MAX] {
+        assert_eq!(
+            refusal(SMALL.percent(percent)),
+            format!(
+                "option percent is {percent}: it must be 1 to 100000; choose such a value, or leave it out for the \
+                 default, 150"
+            )
+        );
+    }
+    for limit in [0, 1, Config::MIN_LIMIT - 1] {
+        let text = refusal(SMALL.limit(limit));
+        assert!(text.starts_with(&format!("option limit is {limit} byte")), "{text}");
+        assert!(
+            text.ends_with(": it must be at least 4 MiB; choose such a value, or leave it out"),
+            "{text}"
+        );
+    }
+    for bytes in [1, 1 << 60] {
+        let text = refusal(SMALL.address_space(bytes));
+        assert!(
+            text.contains(": it must be 16 MiB to 16 TiB; choose such a value, or leave it out"),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn the_edges_of_the_settings_work() {
+    for config in [
+        SMALL.percent(1),
+        SMALL.percent(Config::MAX_PERCENT),
+        SMALL.limit(Config::MIN_LIMIT),
+        SMALL.limit(usize::MAX),
+        SMALL.min_heap(0),
+        SMALL.min_heap(usize::MAX),
+        SMALL.mark_stack(1),
+        SMALL.address_space(16 << 20),
+        SMALL.conservative_stacks(false),
+        Config::DEFAULT,
+    ] {
+        let heap = heap(config);
+        let m = heap.attach().unwrap();
+        let kept = list(&m, 10_000);
+        m.collect();
+        list(&m, 10_000);
+        m.collect();
+        assert_list(kept, 10_000);
+    }
+    let heap = heap(SMALL);
+    assert!(
+        matches!(heap.set_percent(0), Err(HeapError::OutOfRange(e)) if e.option.name == "percent" && e.value == 0)
+    );
+    assert!(heap.set_percent(Config::MAX_PERCENT + 1).is_err());
+    assert_eq!(heap.set_percent(50), Ok(()));
+}
+
+/// The full collections of a program with about 2 MiB alive.
+fn collections(percent: u32, later: Option<u32>) -> u64 {
+    let heap = heap(SMALL.percent(percent).generational(heapwood::Generational::Off));
+    if let Some(percent) = later {
+        heap.set_percent(percent).unwrap();
+    }
+    let m = heap.attach().unwrap();
+    let kept = list(&m, 1 << 17);
+    for value in 0..1_000_000 {
+        node(&m, value, None);
+    }
+    assert_list(kept, 1 << 17);
+    heap.stats().collections
+}
+
+#[test]
+fn a_lower_percentage_collects_more_often() {
+    // Between the two the cost of collecting decides: the percentage is the maximum of growth.
+    let (rare, often) = (collections(400, None), collections(5, None));
+    assert!(rare >= 1 && 2 * rare < often, "{rare}, {often}");
+    let changed = collections(400, Some(5));
+    assert!(2 * rare < changed, "{changed}");
+}
+
+#[test]
+fn heaps_in_one_process_are_independent() {
+    let heaps = [SMALL, VERIFY, SMALL.percent(20)].map(heap);
+    let attached = [0, 1, 2].map(|i| heaps[i].attach().unwrap());
+    let kept = [0, 1, 2].map(|i| list(&attached[i], 1000 + i as u64));
+    attached[1].collect();
+    for (i, m) in attached.iter().enumerate() {
+        assert_eq!(heaps[i].stats().collections, (i == 1) as u64, "heaps collect on their own");
+        list(m, 5000);
+    }
+    attached.iter().for_each(|m| m.collect());
+    (0..3).for_each(|i| assert_list(kept[i], 1000 + i as u64));
+    // Heaps come and go beside them.
+    for n in 0..50 {
+        let heap = heap(SMALL);
+        let m = heap.attach().unwrap();
+        assert_list(list(&m, n * 10), n * 10);
+    }
+    (0..3).for_each(|i| assert_list(kept[i], 1000 + i as u64));
+}
+
+#[test]
+fn clones_are_the_same_heap() {
+    let one = heap(SMALL);
+    let clone = one.clone();
+    let m = clone.attach().unwrap();
+    m.collect();
+    assert_eq!((one.stats().collections, m.heap().stats().collections), (1, 1));
+    assert!(format!("{one:?}").contains("collections: 1"));
+    let kept = m.alloc(8u64);
+    drop((one, clone));
+    m.collect();
+    assert_eq!(*kept, 8);
+}
+
+#[test]
+fn a_list_of_a_million_nodes_is_marked_without_recursion() {
+    let heap = heap(SMALL);
+    // A small stack would not hold a recursion of that depth.
+    thread::Builder::new()
+        .stack_size(256 << 10)
+        .spawn(move || {
+            let m = heap.attach().unwrap();
+            let kept = list(&m, 1_000_000);
+            m.collect();
+            assert_list(kept, 1_000_000);
+            let stats = heap.stats();
+            assert!(stats.live_objects >= 1_000_000 && stats.live_bytes >= 16_000_000, "{stats:?}");
+        })
+        .unwrap()
+        .join()
+        .unwrap();
+}
+
+#[inline(never)]
+fn build_and_drop(m: &Mutator) -> u64 {
+    (0..1000).map(|_| list(m, 100).unwrap().value).sum()
+}
+
+#[test]
+fn dead_objects_are_freed() {
+    for config in [SMALL, VERIFY] {
+        let heap = heap(config);
+        let m = heap.attach().unwrap();
+        assert_eq!(build_and_drop(&m), 99_000);
+        scrub();
+        m.collect();
+        let stats = heap.stats();
+        assert!(stats.live_bytes < 100_000 && stats.live_objects < 2000, "{stats:?}");
+        assert!(stats.allocated_bytes >= 1_600_000, "{stats:?}");
+    }
+}
+
+/// On a new stack: the stack of an ended test thread may hold stale addresses in this heap's range.
+#[test]
+fn an_ended_threads_objects_die() {
+    let test = thread::Builder::new().stack_size(64 << 20).spawn(|| {
+        let heap = heap(SMALL);
+        let theirs = heap.clone();
+        let kept = thread::spawn(move || {
+            let m = theirs.attach().unwrap();
+            list(&m, 10_000);
+            m.root(list(&m, 10).unwrap())
+        })
+        .join()
+        .unwrap();
+        let m = heap.attach().unwrap();
+        m.collect();
+        assert_eq!(heap.stats().live_objects, 10);
+        assert_list(Some(kept.get(&m)), 10);
+    });
+    test.unwrap().join().unwrap();
+}
+
+#[derive(Trace)]
+#[allow(clippy::large_enum_variant, reason = "one that is scanned conservatively, and not small")]
+enum Item {
+    Nothing,
+    Text(Gc<Slice<u8>>),
+    Many(Gc<Slice<GcCell<Option<Gc<Item>>>>>),
+    Numbers([u64; 40], Option<Gc<u64>>),
+}
+
+/// A tree of all kinds of items; `seed` decides which.
+fn item(m: &Mutator, depth: u64, seed: u64) -> Gc<Item> {
+    match seed % 4 {
+        _ if depth == 0 => m.alloc(Item::Nothing),
+        0 => m.alloc(Item::Text(m.alloc_copy(seed.to_string().as_bytes()))),
+        1 => m.alloc(Item::Numbers([seed; 40], Some(m.alloc(seed)))),
+        _ => {
+            let many = m.alloc_slice(4, |_| GcCell::new(None));
+            for (i, cell) in many.iter().enumerate() {
+                cell.set(m, Some(item(m, depth - 1, seed.wrapping_mul(3) + i as u64 + 2)));
+            }
+            m.alloc(Item::Many(many))
+        }
+    }
+}
+
+fn check(item: Gc<Item>, depth: u64, seed: u64) {
+    match &*item {
+        Item::Nothing => assert_eq!(depth, 0),
+        Item::Text(text) => assert_eq!(&text[..], seed.to_string().as_bytes()),
+        Item::Numbers(numbers, boxed) => {
+            assert_eq!(*numbers, [seed; 40]);
+            assert_eq!(*boxed.unwrap(), seed);
+        }
+        Item::Many(many) => {
+            for (i, cell) in many.iter().enumerate() {
+                check(cell.get().unwrap(), depth - 1, seed.wrapping_mul(3) + i as u64 + 2);
+            }
+        }
+    }
+}
+
+fn everything(config: Config, depth: u64, rounds: u64) {
+    let heap = heap(config);
+    let m = heap.attach().unwrap();
+    let root = m.root(item(&m, depth, 2));
+    let numbers = m.root(m.alloc_slice(20_000, |i| i as u32));
+    let links = m.root(list(&m, 300).unwrap());
+    for round in 0..rounds {
+        check(item(&m, depth, round), depth, round);
+        // Move the list's first node behind its second.
+        let first = links.get(&m);
+        let second = first.next.get().unwrap();
+        let third = second.next.replace(&m, Some(first));
+        first.next.set(&m, third);
+        m.collect();
+        second.next.set(&m, third);
+        first.next.set(&m, Some(second));
+        let theirs = (heap.clone(), &links);
+        m.blocking(|| {
+            thread::scope(|s| {
+                s.spawn(move || {
+                    let m = theirs.0.attach().unwrap();
+                    assert_list(Some(theirs.1.get(&m)), 300);
+                    check(item(&m, depth, round + 1), depth, round + 1);
+                    m.collect();
+                });
+            })
+        });
+        m.alloc([round; 5000]);
+        m.safepoint();
+    }
+    check(root.get(&m), depth, 2);
+    assert!(numbers.get(&m).iter().enumerate().all(|(i, &n)| n == i as u32));
+    assert_list(Some(links.get(&m)), 300);
+    m.collect();
+    let stats = heap.stats();
+    assert_eq!(stats.barrier_violations, 0);
+    assert!(stats.collections > 2 * rounds);
+    assert_eq!(stats.verified, if config.verify { stats.collections } else { 0 });
+}
+
+#[test]
+fn everything_works_in_plain_mode() {
+    everything(SMALL, 5, 20);
+}
+
+#[test]
+fn everything_works_in_verify_mode() {
+    everything(VERIFY, 5, 10);
+}
+
+#[test]
+fn everything_works_in_stress_mode() {
+    everything(STRESS, 3, 3);
+}
+
+#[test]
+fn everything_works_in_verify_and_stress_mode_with_a_tiny_mark_stack() {
+    everything(VERIFY.stress(true).mark_stack(16), 3, 2);
+}

@@ -1,0 +1,138 @@
+//! A heap with a limit: an allocation that does not fit is an error with the numbers, the hook is called, and the heap
+//! works again when there is room.
+
+use crate::common::*;
+use heapwood::{AllocError, Config, Mutator, Root};
+use std::sync::Mutex;
+
+const LIMIT: usize = 8 << 20;
+const LIMITED: Config = {
+    let mut config = SMALL.limit(LIMIT);
+    config.address_space = None;
+    config
+};
+
+/// Fills the heap with rooted objects of `N` words. Returns the roots and the error.
+#[inline(never)]
+fn fill<const N: usize>(m: &Mutator) -> (Vec<Root<[u64; N]>>, AllocError) {
+    let mut held = Vec::new();
+    loop {
+        match m.try_alloc([held.len() as u64; N]) {
+            Ok(object) => held.push(m.root(object)),
+            Err(error) => return (held, error),
+        }
+    }
+}
+
+fn refuses_and_recovers<const N: usize>() {
+    let heap = heap(LIMITED);
+    let m = heap.attach().unwrap();
+    for round in 0..3 {
+        let (held, error) = fill::<N>(&m);
+        let AllocError::Limit { limit, live, .. } = error else { panic!("{error}") };
+        let bytes = held.len() * N * 8;
+        assert_eq!(limit, LIMIT);
+        assert!(live <= LIMIT && bytes <= LIMIT, "{live} alive, {bytes} held");
+        assert!(bytes > LIMIT * 3 / 4, "only {bytes} of {LIMIT} bytes could be had in round {round}");
+        let text = error.to_string();
+        assert!(text.contains(&LIMIT.to_string()) && text.contains(&live.to_string()), "{text}");
+        assert!(held.iter().enumerate().all(|(i, root)| *root.get(&m) == [i as u64; N]));
+        drop(held);
+        scrub();
+        m.collect();
+        assert!(heap.stats().live_bytes < LIMIT / 8, "{:?}", heap.stats());
+        assert_list(list(&m, 10_000), 10_000);
+    }
+}
+
+#[test]
+fn small_values_fill_the_limit_and_recover() {
+    refuses_and_recovers::<4>();
+}
+
+#[test]
+fn medium_values_fill_the_limit_and_recover() {
+    refuses_and_recovers::<300>();
+}
+
+#[test]
+fn large_values_fill_the_limit_and_recover() {
+    refuses_and_recovers::<10_000>();
+}
+
+#[test]
+fn garbage_does_not_count_against_the_limit() {
+    let heap = heap(LIMITED);
+    let m = heap.attach().unwrap();
+    for i in 0..2_000_000u64 {
+        m.try_alloc([i; 4]).unwrap();
+    }
+    for i in 0..1000 {
+        m.try_alloc_slice(100_000, |_| i as u8).unwrap();
+    }
+    let stats = heap.stats();
+    assert!(stats.collections > 10 && stats.allocated_bytes > 10 * LIMIT as u64);
+    assert!(stats.in_use_bytes <= LIMIT, "{stats:?}");
+}
+
+#[test]
+fn one_value_above_the_limit_is_an_error_at_once() {
+    let heap = heap(LIMITED);
+    let m = heap.attach().unwrap();
+    let kept = m.alloc(1u64);
+    let error = m.try_alloc_slice(LIMIT + 1, |_| 0u8).map(|s| s.len()).unwrap_err();
+    assert!(matches!(error, AllocError::Limit { limit: LIMIT, .. }), "{error:?}");
+    assert_eq!(*kept, 1);
+    assert_list(list(&m, 1000), 1000);
+}
+
+static HEARD: Mutex<Vec<AllocError>> = Mutex::new(Vec::new());
+
+#[test]
+fn the_hook_is_called_before_the_panic() {
+    let heap = heap(LIMITED);
+    heap.on_alloc_error(|error| HEARD.lock().unwrap().push(*error));
+    heap.on_alloc_error(|_| panic!("only the first hook counts"));
+    let m = heap.attach().unwrap();
+    let (held, _) = fill::<4>(&m);
+    assert!(HEARD.lock().unwrap().is_empty(), "`try_alloc` returns the error and calls nobody");
+    let bytes = vec![0u8; LIMIT / 4];
+    let calls: [&dyn Fn(); 4] = [
+        &|| _ = list(&m, 1_000_000),
+        &|| _ = m.alloc_slice(LIMIT, |_| 0u64),
+        &|| _ = m.alloc_copy(&bytes),
+        &|| _ = m.alloc([0u64; 20_000]),
+    ];
+    for (i, call) in calls.into_iter().enumerate() {
+        let message = panic_message(call);
+        let heard = HEARD.lock().unwrap();
+        assert_eq!(heard.len(), i + 1);
+        assert!(matches!(heard[i], AllocError::Limit { limit: LIMIT, .. }));
+        assert_eq!(message, heard[i].to_string());
+    }
+    drop(held);
+    m.collect();
+    assert_list(list(&m, 10_000), 10_000);
+}
+
+#[test]
+fn threads_share_the_limit() {
+    let heap = heap(LIMITED);
+    let held: usize = std::thread::scope(|s| {
+        let threads: Vec<_> = (0..4)
+            .map(|_| {
+                let heap = heap.clone();
+                s.spawn(move || {
+                    let m = heap.attach().unwrap();
+                    let (held, error) = fill::<4>(&m);
+                    assert!(matches!(error, AllocError::Limit { limit: LIMIT, .. }));
+                    // Held until all are done: roots need no attachment.
+                    held
+                })
+            })
+            .collect();
+        threads.into_iter().map(|t| t.join().unwrap()).collect::<Vec<_>>().iter().map(Vec::len).sum()
+    });
+    assert!(held * 32 <= LIMIT, "{held} objects of 32 bytes under a limit of {LIMIT}");
+    assert!(held * 32 > LIMIT / 2, "only {held} objects of 32 bytes under a limit of {LIMIT}");
+}

@@ -1,9 +1,0 @@
-//! What the derive macros and `Gc` refuse, with the messages people see. After a change of wording or compiler:
-//! `TRYBUILD=overwrite cargo test -p heapwood --test ui`, and read the difference.
-
-#[test]
-fn refusals_are_readable() {
-    let cases = trybuild::TestCases::new();
-    cases.pass("tests/ui/pass/*.rs");
-    cases.compile_fail("tests/ui/fail/*.rs");
-}
