@@ -1,9 +1,10 @@
 //! Types and objects as plain addresses, and lists that know what they hold.
 
+use core::hint::black_box;
 use core::ptr::NonNull;
-use heapwood_gc::{Heap, Mutator, ObjectType};
+use heapwood_gc::{Heap, Mutator, ObjectType, Tracer};
 use heapwood_heap::{Address, ObjectRef};
-use heapwood_layout::{TypeDescriptor, WORD};
+use heapwood_layout::{TraceContext, TypeDescriptor, WORD};
 
 /// A type of `words` words with pointers at `slots`.
 pub fn masked(heap: &Heap, words: usize, slots: &[usize]) -> ObjectType {
@@ -75,4 +76,28 @@ pub fn check_list(mut at: usize, n: usize, seed: usize) {
         at = get(at, 0);
     }
     assert_eq!(at, 0, "the list goes on");
+}
+
+/// A trace function: word `WORD_OF_IT` is a pointer to an object, or null.
+pub unsafe extern "C" fn trace_word<const WORD_OF_IT: usize>(
+    object: *mut u8,
+    _: usize,
+    context: *mut TraceContext,
+) {
+    // SAFETY: an object of the type has this word; the context is passed on as it came.
+    unsafe { Tracer::from_context(context).visit(object.cast::<usize>().add(WORD_OF_IT).read()) };
+}
+
+/// An object that holds its number in word 2, as its address's complement, which no scan of a stack takes for a pointer.
+#[inline(never)]
+pub fn hidden_object(mutator: &Mutator, ty: ObjectType, number: usize) -> usize {
+    let object = new(mutator, ty);
+    put(object, 2, number);
+    !object
+}
+
+/// Overwrites the stack below the caller, as any later call would sooner or later.
+#[inline(never)]
+pub fn wipe_stack() {
+    black_box([0usize; 2048]);
 }

@@ -20,3 +20,23 @@ pub fn first_seed() -> u64 {
 pub fn amount(variable: &str, long: usize, usual: usize) -> usize {
     number(variable).map_or(if is_long() { long } else { usual }, |n| n as usize)
 }
+
+/// A test for each of a list of settings, by its place there, which calls a function with them; and one that all are played, with shares
+/// of a hundred.
+#[macro_export]
+macro_rules! a_test_for_each {
+    ($play:ident, $all:ident; $($name:ident = $index:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $play(&$all[$index]);
+            }
+        )*
+
+        #[test]
+        fn every_heap_is_played_and_the_shares_are_a_hundred() {
+            assert_eq!($all.iter().map(|settings| settings.share).sum::<usize>(), 100);
+            assert_eq!([$($index),*].to_vec(), (0..$all.len()).collect::<Vec<_>>());
+        }
+    };
+}

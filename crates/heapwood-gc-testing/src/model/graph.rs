@@ -1,6 +1,7 @@
 //! The object graph as the program means it. Addresses are kept masked, so that a conservative scan of the test's
 //! own memory does not find them.
 
+use super::pattern;
 use std::collections::{HashMap, HashSet};
 
 /// An address that does not look like one.
@@ -66,10 +67,7 @@ impl Object {
 
     /// What word `word` holds if it is no slot.
     pub fn pattern(&self, word: u32) -> usize {
-        let Some(serial) = self.serial else { return 0 };
-        // The top bits keep it from looking like an address.
-        let mixed = (serial ^ (word as u64) << 40).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-        (mixed >> 4) as usize | 0xF000_0000_0000_0000
+        self.serial.map_or(0, |serial| pattern(serial, word as usize))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Arenas of several threads under a limit, closed without the promise that nothing refers to them: each takes its memory from what
 //! others' arenas have left, so what rests is won back in time, and a refusal names what no collection can win back.
 
+use super::cells;
 use heapwood_gc::AllocError;
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
@@ -8,10 +9,6 @@ use heapwood_heap::ArenaKind;
 const LIMIT: usize = 4 << 20;
 /// Arenas that all threads together fill: each has some 100 KiB.
 const ARENAS: usize = 20_000;
-
-fn cells() -> Values {
-    Values::new(8, 8, [0b1, 0, 0, 0])
-}
 
 /// Fills arenas of one thread, one after the other; the first refusal.
 fn fill_arenas(heap: &heapwood_gc::Heap, count: usize) -> Result<(), AllocError> {
@@ -48,7 +45,7 @@ fn threads_win_back_what_others_have_given_up() {
 
 /// Pointers that are left keep addresses from being used again: the refusal says so, and clearing them is enough.
 #[test]
-fn a_refusal_names_what_rests() {
+fn a_refusal_names_the_bytes_in_quarantine() {
     for verify in [false, true] {
         let heap = heap(FULL.limit(LIMIT).verify(verify));
         let m = attach(&heap);

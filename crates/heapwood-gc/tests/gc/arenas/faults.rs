@@ -2,6 +2,7 @@
 //! nothing is protected. Seen by forked children, which die, and by the mappings that the kernel lists;
 //! each test is a process of its own, since all heaps of one share the number of mappings that they may protect.
 
+use super::cells;
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_heap::{ArenaKind, MOST_IN_ARENA};
@@ -9,10 +10,6 @@ use heapwood_pages::PAGE_SIZE;
 
 const ON: Config = FULL.arena_faults(true);
 const KINDS: [ArenaKind; 3] = [ArenaKind::Escaping, ArenaKind::Promised, ArenaKind::Borrowed];
-
-fn cells() -> Values {
-    Values::new(8, 8, [0b1, 0, 0, 0])
-}
 
 /// The signal by which a child dies that reads there; 0 if it does not.
 fn signal_of_reading(address: usize) -> i32 {
@@ -75,7 +72,7 @@ fn a_thread_that_reads_a_freed_arena_gets_sigsegv() {
 
 /// The pages are the heap's again after a full collection that has met no pointer there, and can be written.
 #[test]
-fn memory_is_used_again_and_stays_bounded() {
+fn protected_memory_is_used_again_and_stays_bounded() {
     in_child(|| {
         for config in [ON, ON.limit(16 << 20), BY_SIGNALS.arena_faults(true)] {
             let heap = heap(config);
@@ -104,7 +101,7 @@ fn memory_is_used_again_and_stays_bounded() {
 }
 
 #[test]
-fn without_the_option_nothing_is_protected() {
+fn nothing_is_protected_without_the_option() {
     in_child(|| {
         for (config, protected) in [(FULL, false), (ON, true)] {
             let heap = heap(config);

@@ -16,11 +16,6 @@ fn link_cells() -> Values {
     Values::new(8, 2, [0b11, 0, 0, 0])
 }
 
-fn lives(heap: &Heap, object: usize) -> bool {
-    heap.space().finish_sweep();
-    heap.find(object).is_some_and(|found| found.base.get() == object)
-}
-
 fn is_there(heap: &Heap, value: usize) -> bool {
     heap.space().finish_sweep();
     heap.space().arenas().find(Address::new(value)).is_some_and(|place| place.is_there)
@@ -285,7 +280,7 @@ fn data_of_every_size_and_alignment_lie_apart() {
 }
 
 #[test]
-fn many_pieces_that_lead_to_each_other() {
+fn pieces_that_lead_to_each_other_keep_each_other() {
     let config = PRECISE.min_heap(8 << 20);
     on_heaps(
         &[config.generational(Generational::Off), config.mark_stack(1), config.verify(true)],
@@ -667,7 +662,7 @@ fn small_arenas_one_after_the_other_leave_nothing_behind() {
 }
 
 #[test]
-fn ten_thousand_arenas_at_once() {
+fn ten_thousand_arenas_may_be_open_at_once() {
     let heap = heap(YOUNG);
     let m = attach(&heap);
     let one = pointer_free(&heap, 16);

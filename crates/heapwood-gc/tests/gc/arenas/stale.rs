@@ -65,7 +65,7 @@ fn marks_that_a_late_young_collection_leaves_are_known() {
 
 /// Pointers that were left into an arena that is gone keep its addresses from being used, and leave no mark.
 #[test]
-fn pointers_that_are_left_harm_nothing() {
+fn pointers_left_into_a_freed_arena_harm_nothing() {
     let heap = heap(PRECISE.verify(true));
     let m = attach(&heap);
     let node = node_type(&heap);
@@ -101,7 +101,7 @@ fn pointers_that_are_left_harm_nothing() {
 }
 
 #[test]
-fn handles_may_be_anything() {
+fn a_word_that_is_no_arenas_handle_is_refused() {
     let (heap, other) = (heap(PRECISE), heap(PRECISE));
     let m = attach(&heap);
     let arena = open(&m, ArenaKind::Escaping);

@@ -81,20 +81,6 @@ fn hold(object: usize, turns: &Turns, turn: usize) -> usize {
     hidden
 }
 
-/// An object that knows its number, as its address's complement.
-#[inline(never)]
-fn hidden_object(m: &Mutator, ty: ObjectType, number: usize) -> usize {
-    let object = new(m, ty);
-    put(object, 2, number);
-    !object
-}
-
-/// Overwrites what calls have left below the stack pointer.
-#[inline(never)]
-fn wipe() {
-    black_box([0usize; 1024]);
-}
-
 /// Objects that only a register of the thread refers to while collections come.
 fn in_registers(fault: Planted) {
     const N: usize = 50;
@@ -106,7 +92,7 @@ fn in_registers(fault: Planted) {
         let mutator = attach(&heap);
         for turn in 1..=N {
             let hidden = hidden_object(&mutator, node, turn);
-            wipe();
+            wipe_stack();
             let hidden = hold(!hidden, &turns, turn);
             assert_eq!(get(!hidden, 2), turn, "the object was lost");
         }
@@ -131,7 +117,7 @@ fn in_cells(fault: Planted) {
         let mutator = attach(&heap);
         for turn in 1..=N {
             write(&mutator, node, turn);
-            wipe();
+            wipe_stack();
             hold(0, &turns, turn);
             let cell = mutator.reserve(node.shape(), 32).unwrap();
             // SAFETY: it was reserved before, has been written, and no allocation came between.

@@ -68,12 +68,12 @@ fn memory_is_given_back_and_used_again() {
 }
 
 #[test]
-fn in_verify_mode() {
+fn memory_is_given_back_and_used_again_in_verify_mode() {
     on_each(|kernel| churn(kernel, PRECISE.verify(true)));
 }
 
 #[test]
-fn with_huge_pages_and_stacks() {
+fn what_must_live_stays_with_huge_pages_and_stacks() {
     let config = PRECISE.huge_pages(true).conservative_stacks(true).verify(true);
     // What a stack still shows may live on, so only what must live is looked at.
     on_each(|kernel| {
@@ -90,7 +90,7 @@ fn with_huge_pages_and_stacks() {
 
 /// An object of more than a GiB is given back instead of zeroed when its memory is used again.
 #[test]
-fn objects_of_gigabytes() {
+fn objects_of_gigabytes_are_zero_when_their_memory_is_used_again() {
     on_each(|kernel| {
         let heap = Heap::create(kernel, PRECISE.address_space(8 << 30)).unwrap();
         let mutator = attach(&heap);
@@ -115,7 +115,7 @@ fn objects_of_gigabytes() {
 }
 
 #[test]
-fn the_oracle() {
+fn the_oracle_is_content_with_every_page_size() {
     on_each(|kernel| {
         // How threads are stopped has nothing to do with pages.
         let usual = |s: &&Settings| !s.config.stress && !s.disturbed();

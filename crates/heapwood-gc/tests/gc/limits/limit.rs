@@ -63,17 +63,17 @@ fn refuses_and_recovers(bytes: usize) {
 }
 
 #[test]
-fn small_objects_up_to_the_limit() {
+fn small_objects_fit_up_to_the_limit() {
     refuses_and_recovers(32);
 }
 
 #[test]
-fn medium_objects_up_to_the_limit() {
+fn medium_objects_fit_up_to_the_limit() {
     refuses_and_recovers(3000);
 }
 
 #[test]
-fn large_objects_up_to_the_limit() {
+fn large_objects_fit_up_to_the_limit() {
     refuses_and_recovers(100_000);
 }
 
@@ -90,7 +90,7 @@ fn garbage_never_reaches_the_limit() {
 }
 
 #[test]
-fn one_object_above_the_limit_or_the_window() {
+fn an_object_above_the_limit_or_the_address_range_is_refused() {
     let heap = heap(LIMITED);
     let mutator = attach(&heap);
     let huge = pointer_free(&heap, LIMIT + 1);
@@ -120,7 +120,7 @@ fn one_object_above_the_limit_or_the_window() {
 }
 
 #[test]
-fn a_full_window_is_an_error_and_recovers() {
+fn a_full_address_range_is_an_error_and_recovers() {
     let heap = heap(PRECISE.address_space(16 << 20).min_heap(1 << 30));
     for _ in 0..2 {
         let (made, error) = fill(&heap, node_type(&heap), true);

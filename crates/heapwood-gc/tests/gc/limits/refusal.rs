@@ -147,13 +147,13 @@ fn all_requests_refused(config: Config) {
 }
 
 #[test]
-fn an_unlimited_heap() {
+fn every_refusal_is_survived_by_an_unlimited_heap() {
     every_request_refused(PRECISE, 12 << 20);
 }
 
 /// The last thing a heap asks for is its thread, without which it goes on.
 #[test]
-fn without_its_thread_a_heap_goes_on() {
+fn a_heap_goes_on_without_its_thread() {
     let kernel: &'static Faulty = Box::leak(Box::default());
     let config = PRECISE.background_release(true);
     drop(Heap::create(kernel, config).unwrap());
@@ -174,12 +174,12 @@ fn without_its_thread_a_heap_goes_on() {
 }
 
 #[test]
-fn a_heap_with_a_tiny_mark_stack() {
+fn every_refusal_is_survived_by_a_heap_with_a_tiny_mark_stack() {
     every_request_refused(PRECISE.mark_stack(4), 6 << 20);
 }
 
 #[test]
-fn a_heap_with_a_limit() {
+fn every_refusal_is_survived_by_a_heap_with_a_limit() {
     every_request_refused(PRECISE.limit(24 << 20), 6 << 20);
 }
 
@@ -203,12 +203,12 @@ fn exhausted_after_creation(config: Config) {
 }
 
 #[test]
-fn an_exhausted_kernel() {
+fn a_heap_goes_on_when_an_exhausted_kernel_has_memory_again() {
     exhausted_after_creation(PRECISE);
 }
 
 #[test]
-fn an_exhausted_kernel_and_a_tiny_mark_stack() {
+fn a_heap_with_a_tiny_mark_stack_goes_on_after_an_exhausted_kernel() {
     exhausted_after_creation(PRECISE.mark_stack(1));
 }
 

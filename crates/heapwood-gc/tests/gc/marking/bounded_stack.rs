@@ -33,12 +33,12 @@ fn list(mark_stack: Option<u32>) {
 }
 
 #[test]
-fn a_long_list_with_the_usual_stack() {
+fn a_long_list_is_marked_with_the_usual_stack() {
     list(None);
 }
 
 #[test]
-fn a_long_list_with_a_tiny_stack() {
+fn a_long_list_is_marked_with_a_tiny_stack() {
     list(Some(64));
 }
 
@@ -89,7 +89,7 @@ fn tree(mark_stack: Option<u32>, spine: usize, at_the_tip: bool) {
 }
 
 #[test]
-fn deep_trees_with_the_usual_stack() {
+fn deep_trees_are_marked_with_the_usual_stack() {
     for spine in [0, 1] {
         tree(None, spine, false);
         tree(None, spine, true);
@@ -97,7 +97,7 @@ fn deep_trees_with_the_usual_stack() {
 }
 
 #[test]
-fn deep_trees_with_a_tiny_stack_grown_at_the_root() {
+fn deep_trees_grown_at_the_root_are_marked_with_a_tiny_stack() {
     for spine in [0, 1] {
         tree(Some(64), spine, false);
         tree(Some(1), spine, false);
@@ -105,7 +105,7 @@ fn deep_trees_with_a_tiny_stack_grown_at_the_root() {
 }
 
 #[test]
-fn deep_trees_with_a_tiny_stack_grown_at_the_tip() {
+fn deep_trees_grown_at_the_tip_are_marked_with_a_tiny_stack() {
     for spine in [0, 1] {
         tree(Some(64), spine, true);
         tree(Some(1), spine, true);
@@ -114,7 +114,7 @@ fn deep_trees_with_a_tiny_stack_grown_at_the_tip() {
 
 /// A complete tree, whose edges come faster than they are followed.
 #[test]
-fn a_complete_tree_with_a_tiny_stack() {
+fn a_complete_tree_is_marked_with_a_tiny_stack() {
     for edges in [1, 3, 64] {
         let heap = heap(config(Some(edges)));
         let mutator = attach(&heap);
@@ -141,7 +141,7 @@ fn a_complete_tree_with_a_tiny_stack() {
 
 /// More large arrays than the range stack holds, each in several pieces.
 #[test]
-fn more_large_arrays_than_the_stack_of_ranges_holds() {
+fn more_large_arrays_are_marked_than_the_stack_of_ranges_holds() {
     let heap = heap(config(Some(4)));
     let mutator = attach(&heap);
     let node = node_type(&heap);

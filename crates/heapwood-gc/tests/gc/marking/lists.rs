@@ -3,10 +3,10 @@
 //! with mark stacks that overflow. What lives is counted exactly each time, and no list is cut.
 
 use heapwood_gc::options::Generational;
-use heapwood_gc::{Config, Heap, Mutator, ObjectType, Tracer, slice_scan};
+use heapwood_gc::{Config, Heap, Mutator, ObjectType, slice_scan};
 use heapwood_gc_testing::*;
+use heapwood_layout::TypeDescriptor;
 use heapwood_layout::program::Builder;
-use heapwood_layout::{TraceContext, TypeDescriptor};
 
 const NODES: usize = 3000;
 
@@ -23,11 +23,6 @@ struct Sort {
     /// A word that leads to an object of this type, which is the node's own.
     boxed: Option<(usize, ObjectType)>,
     nodes: usize,
-}
-
-unsafe extern "C" fn trace(object: *mut u8, _: usize, context: *mut TraceContext) {
-    // SAFETY: the third word of a traced node is null or leads to the next; the context is the one that was given.
-    unsafe { Tracer::from_context(context).visit((object as *const usize).add(2).read()) }
 }
 
 fn sorts(heap: &Heap, mutator: &Mutator) -> Vec<Sort> {
@@ -57,7 +52,12 @@ fn sorts(heap: &Heap, mutator: &Mutator) -> Vec<Sort> {
         plain("wide masks", masked(heap, 200, &[199]), 199, 0),
         few(plain("pointer bits", masked(heap, 5, &[0, 3]), 3, 1)),
         few(plain("shape numbers", masked(heap, 40, &[39]), 39, 1)),
-        plain("trace functions", heap.register(&TypeDescriptor::traced(40, trace).unwrap()).unwrap(), 2, 0),
+        plain(
+            "trace functions",
+            heap.register(&TypeDescriptor::traced(40, trace_word::<2>).unwrap()).unwrap(),
+            2,
+            0,
+        ),
         plain("any word", heap.register(&TypeDescriptor::conservative(48).unwrap()).unwrap(), 5, 0),
         few(plain("large slices", slice(1 << 20), 1 + (1 << 17) / 2, 0)),
         Sort { nodes: 500, ..plain("programs", program, 700, 0) },
@@ -79,13 +79,8 @@ impl Sort {
     fn make(&self, mutator: &Mutator, heads: &mut [usize], shuffled: bool) {
         let mut nodes: Vec<usize> = (0..self.nodes).map(|_| new(mutator, self.ty)).collect();
         if shuffled {
-            let mut state = 88_172_645_463_325_252u64;
-            for i in (1..nodes.len()).rev() {
-                state ^= state << 13;
-                state ^= state >> 7;
-                state ^= state << 17;
-                nodes.swap(i, (state % (i as u64 + 1)) as usize);
-            }
+            let mut rng = Rng::new(1);
+            (1..nodes.len()).rev().for_each(|i| nodes.swap(i, rng.below(i + 1)));
         }
         let lists = heads.len();
         for (i, node) in nodes.into_iter().enumerate() {
@@ -151,16 +146,16 @@ fn lists(config: Config) {
 }
 
 #[test]
-fn lists_with_the_usual_stack() {
+fn lists_are_marked_with_the_usual_stack() {
     lists(PRECISE);
 }
 
 #[test]
-fn lists_with_a_stack_of_one() {
+fn lists_are_marked_with_a_stack_of_one() {
     lists(PRECISE.mark_stack(1));
 }
 
 #[test]
-fn lists_with_a_tiny_stack_verified() {
+fn lists_are_marked_with_a_tiny_stack_in_verify_mode() {
     lists(PRECISE.mark_stack(5).verify(true));
 }

@@ -40,7 +40,7 @@ fn collects(heap: &Heap, mutator: &Mutator, objects: usize) {
 }
 
 #[test]
-fn a_wide_array_and_what_it_leads_to() {
+fn a_wide_array_and_what_it_leads_to_is_marked_once() {
     heaps(|heap, mutator| {
         const WIDE: usize = 40_000;
         let scan = slice_scan(&TypeDescriptor::masked(WORD, &[1]).unwrap(), 0).unwrap();
@@ -66,7 +66,7 @@ fn a_wide_array_and_what_it_leads_to() {
 }
 
 #[test]
-fn lists_one_and_many() {
+fn one_list_or_many_are_marked_once() {
     heaps(|heap, mutator| {
         let node = node_type(heap);
         for (lists, nodes) in [(1, 20_000), (3, 4000), (40, 400), (700, 30)] {
@@ -84,7 +84,7 @@ fn lists_one_and_many() {
 
 /// A complete tree in which every leaf leads to the root, so that all markers come to what all others have marked.
 #[test]
-fn a_tree_with_edges_back() {
+fn a_tree_with_edges_back_is_marked_once() {
     heaps(|heap, mutator| {
         const NODES: usize = (1 << 15) - 1;
         let node = node_type(heap);
@@ -107,7 +107,7 @@ fn a_tree_with_edges_back() {
 }
 
 #[test]
-fn programs_small_and_large() {
+fn objects_of_programs_small_and_large_are_marked_once() {
     heaps(|heap, mutator| {
         // One element of many words, of which every fourth is a pointer.
         let words = 4 * 6000;
@@ -130,7 +130,7 @@ fn programs_small_and_large() {
 }
 
 #[test]
-fn roots_of_every_sort() {
+fn roots_of_every_sort_are_marked_from() {
     for markers in MARKERS {
         let heap = heap(FULL.min_heap(1 << 30).mark_threads(markers).conservative_stacks(true));
         let mutator = attach(&heap);

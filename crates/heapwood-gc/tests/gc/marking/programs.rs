@@ -144,7 +144,7 @@ fn what_programs_point_to_lives() {
 }
 
 #[test]
-fn the_same_with_a_mark_stack_of_one() {
+fn what_programs_point_to_lives_with_a_mark_stack_of_one() {
     for seed in 1..=4 {
         play(PRECISE.mark_stack(1), seed * 131, 8);
         play(PRECISE.mark_stack(7), seed * 131, 8);
@@ -152,7 +152,7 @@ fn the_same_with_a_mark_stack_of_one() {
 }
 
 #[test]
-fn the_same_in_verify_and_stress_mode() {
+fn what_programs_point_to_lives_in_verify_and_stress_mode() {
     play(PRECISE.verify(true), 5, 6);
     play(PRECISE.stress(true), 6, 2);
 }

@@ -8,7 +8,7 @@ use heapwood_gc_testing::model::graph::{Id, Masked};
 use heapwood_gc_testing::model::kinds::{Kind, Storage};
 use heapwood_heap::{Address, Stopped};
 
-pub(crate) type Outcome = Result<(), String>;
+pub(crate) use heapwood_gc_testing::model::Outcome;
 
 /// How thoroughly to look. Finishing the sweep leaves less to lazy sweeping, so it is not always done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

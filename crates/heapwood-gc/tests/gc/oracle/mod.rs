@@ -46,16 +46,8 @@ fn play(settings: &Settings) {
     assert!(!settings.config.verify || all.verified == all.collections, "every collection was verified");
 }
 
-macro_rules! heaps {
-    ($($name:ident = $index:literal;)*) => { $(
-        #[test]
-        fn $name() {
-            play(&ALL[$index]);
-        }
-    )* };
-}
-
-heaps! {
+heapwood_gc_testing::a_test_for_each! {
+    play, ALL;
     precise = 0;
     precise_left_to_itself = 1;
     precise_all_mixed = 2;
@@ -83,10 +75,4 @@ heaps! {
     stopped_by_signals_all_mixed = 24;
     stopped_by_signals_small_mark_stack_verified = 25;
     stopped_by_signals_any_number_of_markers = 26;
-}
-
-#[test]
-fn the_shares_are_all_the_steps_and_every_heap_is_played() {
-    assert_eq!(ALL.iter().map(|s| s.share).sum::<usize>(), 100);
-    assert_eq!(ALL.len(), 27);
 }

@@ -47,12 +47,6 @@ fn build_tree_and_drop(mutator: &Mutator, node: ObjectType) {
     assert_eq!(get(black_box(root), 2), 14);
 }
 
-/// Overwrites the stack below the caller, as any later call would sooner or later.
-#[inline(never)]
-fn wipe_stack() {
-    black_box([0usize; 2048]);
-}
-
 fn dies(build: impl Fn(&Heap, &Mutator)) {
     let heap = heap(CONSERVATIVE);
     let mutator = attach(&heap);

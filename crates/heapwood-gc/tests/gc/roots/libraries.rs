@@ -79,7 +79,7 @@ fn a_library_is_a_root_until_that_is_removed() {
 }
 
 #[test]
-fn all_libraries_and_the_program_if_the_option_says_so() {
+fn all_libraries_and_the_program_are_roots_if_the_option_says_so() {
     in_child(|| {
         static KEPT: AtomicUsize = AtomicUsize::new(0);
         let Some(file) = File::new() else { return };

@@ -91,7 +91,7 @@ fn by_chance(config: heapwood_gc::Config, n: usize) {
     let kinds =
         [node_type(&heap), masked(&heap, 7, &[0, 5]), masked(&heap, 200, &[0]), masked(&heap, 5000, &[0])];
     let (working, made) = (AtomicUsize::new(THREADS), AtomicUsize::new(0));
-    let (mut random, mut next) = (1usize, 0);
+    let (mut rng, mut next) = (Rng::new(1), 0);
     let (mut stopped, mut in_sections) = (HashSet::new(), HashSet::new());
     let (mut stops, mut deferred, mut collections, mut read) = (0, 0, 0, 0);
     std::thread::scope(|scope| {
@@ -109,8 +109,7 @@ fn by_chance(config: heapwood_gc::Config, n: usize) {
                 core::hint::spin_loop();
                 continue;
             }
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            next = made.load(Ordering::Relaxed) + (random >> 40) % 128;
+            next = made.load(Ordering::Relaxed) + rng.below(128);
             heap.collect().unwrap();
             collections += 1;
             let until = heap.interruptions();

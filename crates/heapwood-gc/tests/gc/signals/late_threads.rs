@@ -67,7 +67,7 @@ fn collect_while_late(
 }
 
 #[test]
-fn a_thread_that_blocks_all_signals() {
+fn a_collection_waits_for_a_thread_that_blocks_all_signals() {
     let line = waits_and_goes_on(|| {
         let go_on = AtomicBool::new(false);
         let late = |_: &Mutator, is_late: &dyn Fn()| {
@@ -91,7 +91,7 @@ fn a_thread_that_blocks_all_signals() {
 /// A child that shares the memory and keeps the thread waiting until it ends or becomes another program, as vfork's and
 /// posix_spawn's do.
 #[test]
-fn a_thread_whose_child_borrows_its_memory() {
+fn a_collection_waits_for_a_thread_whose_child_borrows_its_memory() {
     let line = waits_and_goes_on(|| {
         let mut pipe = [0; 2];
         // SAFETY: the array is the call's to write.
@@ -124,7 +124,7 @@ extern "C" fn read_a_byte(pipe: *mut c_void) -> c_int {
 }
 
 #[test]
-fn a_program_that_has_replaced_the_handler() {
+fn a_collection_waits_where_the_program_has_replaced_the_handler() {
     let line = waits_and_goes_on(|| {
         let (go_on, before) = (AtomicBool::new(false), std::sync::Mutex::new(None));
         let late = |_: &Mutator, is_late: &dyn Fn()| {

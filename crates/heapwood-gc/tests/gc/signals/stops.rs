@@ -117,7 +117,7 @@ fn crowd(configs: [Config; 2], rounds: usize, flags: c_int) {
 
 /// One test, since there is one timer; alone, since it interrupts whatever else there is.
 #[test]
-fn threads_while_a_timer_ticks() {
+fn threads_are_stopped_while_a_timer_ticks() {
     in_child(|| {
         let polls = PRECISE.conservative_stacks(true);
         let another = BY_SIGNALS.stop_signal(libc::SIGUSR2 as u32);
@@ -388,7 +388,7 @@ fn threads_that_vanish_are_detached() {
 
 /// Pages that are taken for a large object and are not one yet: whether they are to be zeroed or not, verify mode knows of them.
 #[test]
-fn large_objects_are_made_while_another_thread_collects() {
+fn large_objects_may_be_made_while_another_thread_collects() {
     let heap = heap(BY_SIGNALS.verify(true));
     let done = AtomicBool::new(false);
     let steps = AtomicUsize::new(0);

@@ -17,10 +17,11 @@ use core::ptr::NonNull;
 use heapwood_gc::{Attached, Config, Heap, Mutator, ObjectType};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ObjectRef, ShapeId};
-use heapwood_layout::{TraceContext, TypeDescriptor};
+use heapwood_layout::TypeDescriptor;
 use lead::{Collector, How, lead, stepped};
 use report::Report;
 use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
 
 /// Each collection looks at everything, checks it, and fills what is dead.
 const STEPPED: Config = BY_SIGNALS
@@ -40,8 +41,11 @@ fn times(n: usize) -> usize {
 
 /// Runs `f` in a process of its own. Where the C library fills or copies memory by one instruction that repeats itself, each time is a
 /// step: there it has it do so for nothing.
+/// One at a time: each keeps two threads busy.
 #[track_caller]
 fn stepped_in_child(f: impl FnOnce()) {
+    static ONE: Mutex<()> = Mutex::new(());
+    let _one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let tunables =
         "glibc.cpu.x86_rep_stosb_threshold=1073741824:glibc.cpu.x86_rep_movsb_threshold=1073741824";
     Child::new().with("GLIBC_TUNABLES", tunables).run(f).well();
@@ -176,7 +180,7 @@ fn allocation_costs_the_same_in_a_thread_of_many_heaps() {
 
 /// Lists whose heads are in a register or on the stack, and nowhere else.
 #[test]
-fn cells_that_are_written_before_they_are_taken() {
+fn a_thread_can_be_stopped_anywhere_between_reserve_and_commit() {
     stepped_in_child(|| {
         let reports = hows(1).map(|how| {
             let heap = heap(STEPPED);
@@ -208,14 +212,9 @@ fn cells_that_are_written_before_they_are_taken() {
     });
 }
 
-unsafe extern "C" fn trace(object: *mut u8, _: usize, context: *mut TraceContext) {
-    // SAFETY: the first word of a traced node is null or leads to the next; the context is the one that was given.
-    unsafe { heapwood_gc::Tracer::from_context(context).visit(object.cast::<usize>().read()) };
-}
-
 /// The kinds of objects that lists are made of: the first word leads on.
 fn kinds(heap: &Heap) -> Vec<ObjectType> {
-    let traced = TypeDescriptor::traced(48, trace).unwrap();
+    let traced = TypeDescriptor::traced(48, trace_word::<0>).unwrap();
     let conservative = TypeDescriptor::conservative(64).unwrap();
     vec![
         node_type(heap),
@@ -232,7 +231,7 @@ fn kinds(heap: &Heap) -> Vec<ObjectType> {
 }
 
 #[test]
-fn objects_of_all_kinds() {
+fn a_thread_can_be_stopped_anywhere_in_an_allocation_of_each_kind() {
     stepped_in_child(|| {
         let reports = hows(3).map(|how| {
             let heap = heap(STEPPED);
@@ -267,7 +266,7 @@ fn objects_of_all_kinds() {
 }
 
 #[test]
-fn cells_that_the_program_has_freed() {
+fn a_thread_can_be_stopped_anywhere_in_a_free() {
     stepped_in_child(|| {
         for how in hows(2) {
             let heap = heap(STEPPED);
@@ -307,7 +306,7 @@ fn cells_that_the_program_has_freed() {
 }
 
 #[test]
-fn stores() {
+fn a_thread_can_be_stopped_anywhere_in_a_store() {
     stepped_in_child(|| {
         let reports = hows(1).map(|how| {
             let heap = heap(STEPPED);
@@ -347,7 +346,7 @@ fn stores() {
 }
 
 #[test]
-fn handles_and_frames() {
+fn a_thread_can_be_stopped_anywhere_in_handles_and_frames() {
     stepped_in_child(|| {
         for how in hows(1) {
             let heap = heap(STEPPED);
@@ -387,7 +386,7 @@ fn handles_and_frames() {
 }
 
 #[test]
-fn blocking_regions_and_safepoints() {
+fn a_thread_can_be_stopped_anywhere_in_blocking_regions_and_safepoints() {
     stepped_in_child(|| {
         let reports = hows(1).map(|how| {
             let heap = heap(STEPPED);
@@ -416,7 +415,7 @@ fn blocking_regions_and_safepoints() {
 }
 
 #[test]
-fn attaching_and_detaching() {
+fn a_thread_can_be_stopped_anywhere_as_it_attaches_and_detaches() {
     stepped_in_child(|| {
         for how in hows(2) {
             let heap = heap(STEPPED);
@@ -495,7 +494,7 @@ unsafe extern "C" fn on_the_fiber() -> ! {
 }
 
 #[test]
-fn switching_stacks() {
+fn a_thread_can_be_stopped_anywhere_as_it_switches_stacks() {
     stepped_in_child(|| {
         const WORDS: usize = 32 << 10;
         for how in hows(1) {
@@ -587,27 +586,13 @@ unsafe extern "C" fn stepped_places(hidden: usize) -> usize {
     )
 }
 
-#[unsafe(no_mangle)]
-#[inline(never)]
-fn new_and_hidden(m: &Mutator, node: ObjectType, number: usize) -> usize {
-    let object = new(m, node);
-    put(object, 2, number);
-    !object
-}
-
-/// Overwrites what earlier calls have left below the stack pointer.
-#[inline(never)]
-fn wipe() {
-    black_box([0usize; 512]);
-}
-
 fn places(heap: &Heap, how: How, name: &str, before: fn(), after: fn()) -> Report {
     let node = node_type(heap);
     let report = attached(heap, how, name, |m, _| {
         before();
         for i in 0..times(20) {
-            let hidden = new_and_hidden(m, node, i);
-            wipe();
+            let hidden = hidden_object(m, node, i);
+            wipe_stack();
             // SAFETY: errno is this thread's, and no collection begins before the function steps.
             let (hidden, errno) = unsafe {
                 *libc::__errno_location() = 77;
@@ -622,7 +607,7 @@ fn places(heap: &Heap, how: How, name: &str, before: fn(), after: fn()) -> Repor
 }
 
 #[test]
-fn pointers_in_registers_and_in_the_red_zone() {
+fn pointers_are_found_in_registers_and_in_the_red_zone() {
     stepped_in_child(|| {
         let reports = hows(1).map(|how| places(&heap(STEPPED), how, "one place", || (), || ()));
         all_stopped_in(&reports, "stepped_places");
@@ -631,7 +616,7 @@ fn pointers_in_registers_and_in_the_red_zone() {
 
 /// The same where the program has all handlers of the signal run on an alternate stack.
 #[test]
-fn handlers_on_an_alternate_stack() {
+fn pointers_are_found_where_handlers_run_on_an_alternate_stack() {
     stepped_in_child(|| {
         const SIGNAL: i32 = libc::SIGUSR2;
         const BYTES: usize = 64 << 10;

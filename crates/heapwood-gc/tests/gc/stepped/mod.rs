@@ -52,39 +52,39 @@ const ALWAYS: Generational = Generational::Always;
 const OFF: Generational = Generational::Off;
 
 #[test]
-fn beside_young_collections() {
+fn a_marking_in_steps_keeps_what_it_must_beside_young_collections() {
     play(Play::new(ALWAYS), 12);
 }
 
 #[test]
-fn without_young_collections() {
+fn a_marking_in_steps_keeps_what_it_must_without_young_collections() {
     play(Play::new(OFF), 8);
 }
 
 #[test]
-fn edge_by_edge() {
+fn a_marking_in_steps_keeps_what_it_must_edge_by_edge() {
     play(Play { edges: 2, ..Play::new(ALWAYS) }, 4);
     play(Play { edges: 2, frees: false, ..Play::new(OFF) }, 4);
 }
 
 #[test]
-fn in_long_steps() {
+fn a_marking_in_steps_keeps_what_it_must_in_long_steps() {
     play(Play { edges: 100, ..Play::new(ALWAYS) }, 4);
 }
 
 #[test]
-fn with_a_second_mutator() {
+fn a_marking_in_steps_keeps_what_it_must_with_a_second_mutator() {
     play(Play { two: true, ..Play::new(ALWAYS) }, 4);
 }
 
 #[test]
-fn where_layouts_share_spans() {
+fn a_marking_in_steps_keeps_what_it_must_where_layouts_share_spans() {
     play(Play { mixed: true, ..Play::new(ALWAYS) }, 4);
     play(Play { mixed: true, ..Play::new(OFF) }, 2);
 }
 
 #[test]
-fn with_a_mark_stack_that_overflows() {
+fn a_marking_in_steps_keeps_what_it_must_with_a_mark_stack_that_overflows() {
     for edges in [1, 8] {
         let usual = Play::new(ALWAYS);
         play(Play { config: usual.config.mark_stack(edges), ..usual }, 4);
@@ -92,7 +92,7 @@ fn with_a_mark_stack_that_overflows() {
 }
 
 #[test]
-fn verified() {
+fn a_marking_in_steps_keeps_what_it_must_in_verify_mode() {
     for (generational, frees) in [(ALWAYS, false), (ALWAYS, true), (OFF, true)] {
         let usual = Play::new(generational);
         play(Play { config: usual.config.verify(true), two: true, frees, ..usual }, 1);

@@ -27,34 +27,34 @@ fn crowd(config: Config, threads: usize, rounds: usize) {
 }
 
 #[test]
-fn threads_with_precise_roots() {
+fn threads_with_precise_roots_lose_nothing() {
     crowd(PRECISE, 4, 1000);
 }
 
 #[test]
-fn threads_with_conservative_stacks() {
+fn threads_with_conservative_stacks_lose_nothing() {
     crowd(PRECISE.conservative_stacks(true), 4, 1000);
 }
 
 #[test]
 #[cfg_attr(heapwood_tsan, ignore = "ThreadSanitizer delays signals until their thread makes a system call")]
-fn threads_that_signals_stop() {
+fn threads_that_signals_stop_lose_nothing() {
     crowd(BY_SIGNALS, 4, 1000);
 }
 
 #[test]
 #[cfg_attr(heapwood_tsan, ignore = "ThreadSanitizer delays signals until their thread makes a system call")]
-fn threads_that_signals_stop_in_verify_mode() {
+fn threads_that_signals_stop_lose_nothing_in_verify_mode() {
     crowd(BY_SIGNALS.verify(true).mark_stack(16), 3, 100);
 }
 
 #[test]
-fn threads_in_verify_mode() {
+fn threads_lose_nothing_in_verify_mode() {
     crowd(PRECISE.verify(true).mark_stack(16), 3, 100);
 }
 
 #[test]
-fn threads_that_attach_and_detach_while_others_collect() {
+fn threads_may_attach_and_detach_while_others_collect() {
     let heap = heap(PRECISE);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -153,7 +153,7 @@ fn a_panic_inside_a_blocking_region_leaves_the_thread_running() {
 /// Objects travel between threads through handles, and are stored into while young by a thread that did not make
 /// them.
 #[test]
-fn threads_that_share_objects() {
+fn threads_that_share_objects_lose_none() {
     for verify in [false, true] {
         let heap = heap(PRECISE.verify(verify));
         let shared: Vec<_> = (0..4).map(|_| handle(&heap, 0).unwrap()).collect();

@@ -171,28 +171,28 @@ fn crowd(config: Config, threads: usize, forks: usize) {
 const SMALL: Config = FULL.conservative_stacks(true).min_heap(1 << 20);
 
 #[test]
-fn beside_threads_that_poll() {
+fn a_process_may_fork_beside_threads_that_poll() {
     in_child(|| {
         crowd(SMALL, 8, children());
     });
 }
 
 #[test]
-fn beside_threads_that_poll_with_young_collections() {
+fn a_process_may_fork_beside_threads_that_poll_with_young_collections() {
     in_child(|| {
         crowd(PRECISE.conservative_stacks(true), 8, children());
     });
 }
 
 #[test]
-fn beside_threads_that_signals_stop() {
+fn a_process_may_fork_beside_threads_that_signals_stop() {
     in_child(|| {
         crowd(SMALL.stop(Stop::Signals), 8, children());
     });
 }
 
 #[test]
-fn in_verify_mode() {
+fn a_process_may_fork_in_verify_mode() {
     in_child(|| {
         for stop in [Stop::Polls, Stop::Signals] {
             crowd(SMALL.verify(true).stop(stop), 3, children() / 4);
@@ -201,7 +201,7 @@ fn in_verify_mode() {
 }
 
 #[test]
-fn while_workers_mark() {
+fn a_process_may_fork_while_workers_mark() {
     in_child(|| {
         crowd(SMALL.mark_threads(3), 4, children() / 2);
     });
@@ -226,7 +226,7 @@ unsafe extern "C" fn trace_after_fork(object: *mut u8, _: usize, context: *mut T
 
 /// In the child the object has a mark, and what it refers to has none and never will, unless the marks are forgotten.
 #[test]
-fn while_a_collection_has_marked_some() {
+fn a_process_may_fork_while_a_collection_has_marked_some() {
     in_child(|| {
         for config in [SMALL, SMALL.stop(Stop::Signals), SMALL.mark_threads(2)] {
             let heap = heap(config.min_heap(1 << 30));
@@ -278,7 +278,7 @@ fn while_a_collection_has_marked_some() {
 /// A signal of one heap may stop a thread that holds a lock of another. Who forks cannot have that lock before the collection is
 /// over, and the collection, between two of its pieces, waits for who forks: one of them has to give way.
 #[test]
-fn beside_a_thread_that_is_stopped_with_a_lock_of_another_heap() {
+fn a_process_may_fork_beside_a_thread_that_is_stopped_with_a_lock_of_another_heap() {
     in_child(|| {
         let [polls, signals] = [SMALL, SMALL.stop(Stop::Signals)].map(heap);
         let (kept, done) = (Kept::new(&signals, 30_000), AtomicBool::new(false));

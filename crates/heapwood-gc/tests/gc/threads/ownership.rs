@@ -125,16 +125,11 @@ fn busy_threads_of_many_shapes_own_little() {
                 scope.spawn(move || {
                     let mutator = attach(heap);
                     let mut kept = Slots::new(heap, each / 4);
-                    let mut random = number as u64 + 1;
+                    let mut rng = Rng::new(number as u64);
                     for round in 0..rounds {
                         for _ in 0..each {
-                            random = random
-                                .wrapping_mul(0x5851_F42D_4C95_7F2D)
-                                .wrapping_add(0x1405_7B7E_F767_814F);
-                            let (shape, at) =
-                                ((random >> 33) as usize % types.len(), (random >> 40) as usize);
-                            let object = new(&mutator, types[shape]);
-                            kept.set(at % (each / 4), object);
+                            let object = new(&mutator, types[rng.below(types.len())]);
+                            kept.set(rng.below(each / 4), object);
                         }
                         mutator
                             .blocking(|| {

@@ -9,7 +9,7 @@ use heapwood_gc::options::Generational;
 use heapwood_gc::{Config, Heap, Mutator, ObjectType};
 use heapwood_gc_testing::*;
 use heapwood_heap::ObjectRef;
-use heapwood_layout::{TraceContext, TypeDescriptor, WORD};
+use heapwood_layout::{TypeDescriptor, WORD};
 
 const THREADS: usize = 4;
 /// Words of the large object that all threads share.
@@ -31,16 +31,11 @@ struct Kind {
     words: usize,
 }
 
-unsafe extern "C" fn trace_next(object: *mut u8, _: usize, context: *mut TraceContext) {
-    // SAFETY: the collector calls this with an object of the type, whose first word is a pointer or null.
-    unsafe { heapwood_gc::Tracer::from_context(context).visit(object.cast::<usize>().read()) };
-}
-
 /// Small cells, layouts that share spans, a trace function, conservative words, and objects with pages of their own.
 fn kinds(heap: &Heap) -> Vec<Kind> {
     let masks = [4, 5, 17, 100, 6000].map(|words| (masked(heap, words, &[NEXT]), words));
     let others = [
-        (TypeDescriptor::traced(12 * WORD, trace_next).unwrap(), 12),
+        (TypeDescriptor::traced(12 * WORD, trace_word::<NEXT>).unwrap(), 12),
         (TypeDescriptor::conservative(9 * WORD).unwrap(), 9),
     ];
     let others = others.map(|(described, words)| (heap.register(&described).unwrap(), words));
@@ -74,13 +69,8 @@ fn slot(object: usize, word: usize) -> &'static AtomicUsize {
 
 /// What one thread does.
 fn exchange(m: &Mutator, kinds: &[Kind], (shared, kept): (usize, usize), seed: usize, rounds: usize) {
-    let mut state = (seed as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 20) as usize % below
-    };
+    let mut rng = Rng::new(seed as u64);
+    let mut random = |below: usize| rng.below(below);
     for round in 0..rounds {
         // No poll comes between the load and the last use.
         let found = slot(shared, random(IN_USE)).load(Ordering::Relaxed);
@@ -176,22 +166,22 @@ fn play(config: Config, rounds: usize, beside: impl Fn(&Mutator)) {
 }
 
 #[test]
-fn beside_full_collections() {
+fn objects_are_published_whole_beside_full_collections() {
     play(FULL, rounds(), |_| ());
 }
 
 #[test]
-fn beside_young_collections() {
+fn objects_are_published_whole_beside_young_collections() {
     play(PRECISE.generational(Generational::Always), rounds(), |_| ());
 }
 
 #[test]
-fn in_verify_mode() {
+fn objects_are_published_whole_in_verify_mode() {
     play(PRECISE.verify(true).generational(Generational::Always), rounds() / 10, |_| ());
 }
 
 #[test]
-fn beside_a_marking_in_steps() {
+fn objects_are_published_whole_beside_a_marking_in_steps() {
     for generational in [Generational::Off, Generational::Always] {
         play(PRECISE.generational(generational), rounds() / 4, |m| {
             if !m.begin_stepped_marking().unwrap() && !m.step_marking(50).unwrap() {

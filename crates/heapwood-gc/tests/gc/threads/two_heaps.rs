@@ -10,7 +10,7 @@ use std::sync::mpsc::channel;
 
 /// Two threads, both attached to the same two heaps, each of which collects one, and both, and attaches anew in between.
 #[test]
-fn two_threads_that_collect_two_heaps() {
+fn two_threads_may_collect_two_heaps() {
     for (stacks, verify) in [(false, false), (true, false), (true, true)] {
         let config = PRECISE.conservative_stacks(stacks).verify(verify);
         two_threads_collect([config, config]);
@@ -19,7 +19,7 @@ fn two_threads_that_collect_two_heaps() {
 
 /// One that stops threads by polls and one that does by signals, or both by signals, the same or different ones.
 #[test]
-fn two_threads_that_collect_two_heaps_of_which_signals_stop_them() {
+fn two_threads_may_collect_two_heaps_whose_signals_stop_them() {
     let polls = PRECISE.conservative_stacks(true);
     let another = BY_SIGNALS.stop_signal(libc::SIGUSR2 as u32);
     for pair in [[polls, BY_SIGNALS], [BY_SIGNALS, BY_SIGNALS], [BY_SIGNALS, another]] {
@@ -112,12 +112,12 @@ fn a_thread_answers_for_all_of_many_heaps_where_it_allocates() {
 
 /// Threads that come to a heap and leave it, while others collect that one and another in which all of them are.
 #[test]
-fn threads_that_attach_while_two_heaps_are_collected() {
+fn threads_may_attach_while_two_heaps_are_collected() {
     attach_while_both_are_collected(PRECISE, PRECISE);
 }
 
 #[test]
-fn threads_that_attach_while_two_heaps_that_signal_are_collected() {
+fn threads_may_attach_while_two_heaps_that_signal_are_collected() {
     attach_while_both_are_collected(PRECISE, BY_SIGNALS);
     attach_while_both_are_collected(BY_SIGNALS, PRECISE);
     attach_while_both_are_collected(BY_SIGNALS, BY_SIGNALS.stop_signal(libc::SIGUSR2 as u32));
@@ -280,7 +280,7 @@ unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
 }
 
 #[test]
-fn another_heap_in_a_trace_function() {
+fn a_trace_function_may_not_use_another_heap() {
     let (one, other) = (heap(PRECISE), heap(PRECISE));
     let (here, there) = (attach(&one), attach(&other));
     let ty = one.register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();

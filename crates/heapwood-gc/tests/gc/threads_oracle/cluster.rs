@@ -8,7 +8,7 @@ use heapwood_gc_testing::Rng;
 use heapwood_gc_testing::model::graph::Masked;
 use heapwood_gc_testing::model::kinds::{Kind, Kinds, Slots, WORD};
 
-pub(crate) type Outcome = Result<(), String>;
+pub(crate) use heapwood_gc_testing::model::{Outcome, pattern};
 
 /// A slot in use: the object that it leads to, and to which byte.
 #[derive(Clone, Copy)]
@@ -68,12 +68,6 @@ pub(crate) struct Cluster {
     pub(crate) via: Option<Via>,
     /// Whether objects of it that are dead are freed, all or some.
     pub(crate) frees: bool,
-}
-
-/// What word `word` of an object holds if it is no slot: no address, since the top bits are set.
-pub(crate) fn pattern(serial: u64, word: usize) -> usize {
-    let mixed = serial.wrapping_add((word as u64) << 44).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    (mixed >> 4) as usize | 0xF000_0000_0000_0000
 }
 
 /// The bytes after the last whole word.

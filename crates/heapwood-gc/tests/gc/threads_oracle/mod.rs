@@ -85,16 +85,8 @@ fn play(settings: &Settings) {
     assert!(!settings.come_and_go || all.attached > settings.threads, "threads came and went");
 }
 
-macro_rules! heaps {
-    ($($name:ident = $index:literal;)*) => { $(
-        #[test]
-        fn $name() {
-            play(&ALL[$index]);
-        }
-    )* };
-}
-
-heaps! {
+heapwood_gc_testing::a_test_for_each! {
+    play, ALL;
     one_thread = 0;
     two_threads = 1;
     four_threads = 2;
@@ -125,10 +117,4 @@ heaps! {
     signals_beside_polls = 27;
     polls_beside_signals = 28;
     signals_beside_another_signal_verified = 29;
-}
-
-#[test]
-fn the_shares_are_all_the_allocations_and_every_heap_is_played() {
-    assert_eq!(ALL.iter().map(|s| s.share).sum::<usize>(), 100);
-    assert_eq!(ALL.len(), 30);
 }

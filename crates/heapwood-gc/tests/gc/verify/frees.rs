@@ -191,11 +191,6 @@ fn threads_that_free_each_others_objects_do_not_grow_and_do_not_collect() {
     assert!(stats.in_use_bytes <= most.load(Ordering::Relaxed) + (512 << 10), "{stats:?}");
 }
 
-unsafe extern "C" fn trace_first(object: *mut u8, _: usize, context: *mut TraceContext) {
-    // SAFETY: the context is passed on as it came, and the object has a word.
-    unsafe { heapwood_gc::Tracer::from_context(context).visit(object.cast::<usize>().read()) };
-}
-
 /// What is dead may refer to what the program has freed, and a young collection looks at what is dead where it is old: what
 /// lies there now is not taken for an object, nor is it no object's fault.
 #[test]
@@ -204,7 +199,7 @@ fn a_young_collection_is_not_misled_by_what_is_dead() {
     for (again, traced) in [(true, true), (false, true), (true, false), (false, false)] {
         let heap = heap(PRECISE.generational(Generational::Always));
         let mutator = attach(&heap);
-        let traced_type = TypeDescriptor::traced(4 * WORD, trace_first).unwrap();
+        let traced_type = TypeDescriptor::traced(4 * WORD, trace_word::<0>).unwrap();
         let (node, traced_type) = (node_type(&heap), heap.register(&traced_type).unwrap());
         let large = |pages: usize| pointer_free(&heap, pages << 13);
         let mut roots = Slots::new(&heap, 2);

@@ -21,7 +21,7 @@ fn large(heap: &Heap) -> ObjectType {
 }
 
 #[test]
-fn allocation_and_collection_in_a_blocking_region() {
+fn allocation_and_collection_are_refused_in_a_blocking_region() {
     let heap = heap(PRECISE);
     let mutator = attach(&heap);
     mutator
@@ -63,7 +63,7 @@ unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
 }
 
 #[test]
-fn collection_and_allocation_in_a_trace_function() {
+fn collection_and_allocation_are_refused_in_a_trace_function() {
     let heap = heap(PRECISE);
     let mutator = attach(&heap);
     let ty = heap.register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
@@ -76,7 +76,7 @@ fn collection_and_allocation_in_a_trace_function() {
 }
 
 #[test]
-fn a_mutator_after_its_thread_was_detached() {
+fn a_mutator_is_refused_after_its_thread_was_detached() {
     for verify in [false, true] {
         let heap = heap(PRECISE.verify(verify));
         let raw = attach(&heap).into_raw();
@@ -97,7 +97,7 @@ fn a_mutator_after_its_thread_was_detached() {
 }
 
 #[test]
-fn a_mutator_on_another_thread() {
+fn a_mutator_is_refused_on_another_thread() {
     let heap = heap(PRECISE);
     let mutator = attach(&heap);
     let address = &raw const *mutator as usize;

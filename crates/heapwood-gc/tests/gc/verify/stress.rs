@@ -6,7 +6,7 @@ use heapwood_gc_testing::*;
 const STRESS: Config = PRECISE.stress(true);
 
 #[test]
-fn every_allocation_collects() {
+fn every_allocation_collects_under_stress() {
     let heap = heap(STRESS);
     let mutator = attach(&heap);
     let types =
@@ -40,7 +40,7 @@ fn a_list_survives_being_built_under_stress() {
 }
 
 #[test]
-fn two_threads_under_stress() {
+fn two_threads_lose_nothing_under_stress() {
     let heap = heap(STRESS);
     std::thread::scope(|scope| {
         for t in 0..2 {

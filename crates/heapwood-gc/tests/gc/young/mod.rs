@@ -66,11 +66,11 @@ fn play(config: Config) {
 }
 
 #[test]
-fn they_are_tried_again_after_much_allocation() {
+fn young_collections_are_tried_again_after_much_allocation() {
     play(LARGE);
 }
 
 #[test]
-fn that_is_so_in_verify_mode() {
+fn young_collections_are_tried_again_after_much_allocation_in_verify_mode() {
     play(LARGE.verify(true));
 }
