@@ -114,8 +114,12 @@ fn collect(heap: &Heap, trace: TraceFn) {
     roots.set(1, new(&mutator, traced));
     let n = if heap.config().stress { 20 } else { 20_000 };
     for round in 0..4 {
-        roots.set(2, 0);
-        roots.extend_list(2, &mutator, node, n, round);
+        let mut head = 0;
+        extend_list(&mutator, node, n, round, |h| {
+            head = h.unwrap_or(head);
+            roots.set(2, head);
+            head
+        });
         let mut frame = Framed::<2>::new(&mutator);
         frame.set(0, new(&mutator, node));
         COLLECTS.set(true);
