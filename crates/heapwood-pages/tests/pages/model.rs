@@ -1,8 +1,6 @@
 //! Random operations against the model, with the walker after every one.
 
-mod common;
-
-use common::play::{Step, play, replay};
+use crate::common::play::{Step, play, replay};
 use heapwood_pages::{Bits32, Bits48, Tiny};
 use proptest::prelude::*;
 

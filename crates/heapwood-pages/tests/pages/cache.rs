@@ -2,9 +2,7 @@
 //! that what it held is all there when it leaves. Invariant: a cached page counts as in use. The cache is that of the
 //! Go page allocator proposal; that a stream of 15-page requests must not take the lock each time is where it differs.
 
-mod common;
-
-use common::{ALL, ENTRY, fresh, new, only_free, seen};
+use crate::common::{ALL, ENTRY, fresh, new, only_free, seen};
 use heapwood_os::SYSTEM;
 use heapwood_pages::{AllocateError, Bits48, PageAllocator, PageCache, PageCount, PageIndex, SharedPages};
 

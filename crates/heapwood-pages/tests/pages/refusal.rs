@@ -1,8 +1,6 @@
 //! The kernel refuses each request in turn: an error, nothing changed, and the next call works.
 
-mod common;
-
-use common::seen;
+use crate::common::seen;
 use heapwood_os::faulty::Faulty;
 use heapwood_os::{OsError, Request};
 use heapwood_pages::{

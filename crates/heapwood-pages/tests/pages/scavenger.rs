@@ -2,9 +2,7 @@
 //! Invariant: what is offered is free, may be resident (or completes a free huge page), and is in nobody's hands.
 //! The order, and that dense chunks rest, are those of the Go page allocator proposal and of Go's scavenger index.
 
-mod common;
-
-use common::{fresh, new, seen};
+use crate::common::{fresh, new, seen};
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
     Bits48, ChunkIndex, Effort, PageAllocator, PageCache, PageCount, PageIndex, ReleasePolicy, SharedPages,

@@ -1,7 +1,5 @@
 //! The model the allocator is held against: a state per page, searched page by page.
 
-#![allow(dead_code, reason = "each test program uses a part")]
-
 pub(crate) mod play;
 
 use heapwood_os::SYSTEM;
@@ -105,4 +103,17 @@ pub(crate) fn only_free(window: usize, ranges: &[(usize, usize)]) -> PageAllocat
     }
     pages.is_valid().unwrap();
     pages
+}
+
+/// xorshift, so that every run does the same work.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    /// A number below `n`.
+    pub(crate) fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 as u128 * n as u128) >> 64) as usize
+    }
 }

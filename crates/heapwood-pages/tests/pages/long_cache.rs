@@ -1,9 +1,7 @@
 //! Caches for long runs: what a cache takes, that it all comes back, and random requests by several caches against a plain
 //! list of who has which page. Invariant: a page is free, one cache's, or has been handed out once.
 
-mod common;
-
-use common::{fresh, only_free, seen};
+use crate::common::{Random, fresh, only_free, seen};
 use heapwood_os::SYSTEM;
 use heapwood_pages::{AllocateError, Bits48, LongCache, PAGE_SIZE, PageCount, PageIndex, SharedPages};
 use std::collections::BTreeMap;
@@ -84,13 +82,8 @@ fn no_page_is_handed_out_twice_and_all_come_back() {
     pages.grow(PageIndex(0), PageCount(all)).unwrap();
     let mut caches = [Cache::default(); 3];
     let mut taken = BTreeMap::new();
-    let (mut state, mut touched) = (88_172_645_463_325_252u64, vec![false; all]);
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        (state >> 20) as usize % below
-    };
+    let (mut rng, mut touched) = (Random(88_172_645_463_325_252), vec![false; all]);
+    let mut random = |below: usize| rng.below(below);
     let (mut refills, mut served) = (0, 0);
     for step in 0..20_000 {
         let who = random(caches.len());

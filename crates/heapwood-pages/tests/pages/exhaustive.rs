@@ -1,9 +1,7 @@
 //! Every state of a small window under every request: the result is the naive first fit's, failed requests change
 //! nothing, and the tree stays true. States follow each other by one page (a Gray code), so each costs one step.
 
-mod common;
-
-use common::{Model, State, check, fresh, new};
+use crate::common::{Model, State, check, fresh, new};
 use heapwood_pages::{AllocateError, Geometry, PageAllocator, PageCount, PageIndex, Tiny};
 
 /// Eight chunks of two pages, three levels of fan-out 2.

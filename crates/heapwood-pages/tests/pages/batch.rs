@@ -2,9 +2,7 @@
 //! Invariant: a batch does what its frees do one by one, or nothing at all. Batches are from the Go page allocator
 //! proposal.
 
-mod common;
-
-use common::{fresh, new, seen};
+use crate::common::{fresh, new, seen};
 use heapwood_pages::{Bits48, FreeError, PageAllocator, PageCount, PageIndex};
 
 /// Pages of an entry of each level of `Bits48`, root first: the first is 16 GiB.

@@ -1,9 +1,7 @@
 //! The places where something ends and something else begins, one by one. Only tables exist here: a page index
 //! stands for 8 KiB that nobody maps, so windows of many TiB are cheap.
 
-mod common;
-
-use common::{ALL, ENTRY, fresh, new, only_free, seen};
+use crate::common::{ALL, ENTRY, fresh, new, only_free, seen};
 use heapwood_pages::{
     AllocateError, Bits32, Bits48, FreeError, GrowError, NewError, PageAllocator, PageCount, PageIndex, Tiny,
 };

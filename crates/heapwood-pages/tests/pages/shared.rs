@@ -1,6 +1,7 @@
 //! Caches, batches and releases against a model with a state for each page: random steps of several mutators and a
 //! scavenger, everything recomputed after each. And the same from two threads, with the walker at the end.
 
+use crate::common::Random;
 use heapwood_os::SYSTEM;
 use heapwood_pages::{
     AllocateError, Bits48, Effort, FreeError, Geometry, PageCache, PageCount, PageIndex, PageRun,
@@ -284,18 +285,6 @@ proptest! {
         let mut all = vec![Step::Grow(0, 1_400)];
         all.extend(steps);
         run::<Bits48>(1_500, all);
-    }
-}
-
-/// xorshift, so that every run does the same work.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 as u128 * n as u128) >> 64) as usize
     }
 }
 
