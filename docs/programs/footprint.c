@@ -1,6 +1,6 @@
 /* Small programs whose counts the documents quote: what a heap has resident, and what it does with the memory of arenas. Each
    prints one JSON object: the most and the last resident memory and the minor faults as the kernel says, and statistics of the
-   heap. docs/results/check-counts builds and runs it; docs/results/counts.md says what came.
+   heap. docs/results/check-counts builds and runs it; docs/results/counts.toml says what came.
 
        cc -O2 -Icrates/heapwood-c/include -o footprint docs/programs/footprint.c target/release/libheapwood.a -lpthread -ldl -lm
        ./footprint garbage MIB            20 KB stay alive, MIB of objects of 32 bytes die

@@ -2,7 +2,7 @@
    diagnosis of golang/go#51667 repeated, in C and without any runtime. Memory is
    reserved with PROT_NONE and committed 64 MiB at a time, then written; the first
    writes are timed apart from the second, faults are counted, and the kernel is
-   asked how much of it is huge pages. docs/design/huge-page-diagnosis.md has what
+   asked how much of it is huge pages. docs/results/2026-11/first-touch.tsv has what
    it found.
 
        cc -O2 -o huge_pages docs/programs/huge_pages.c

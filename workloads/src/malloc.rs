@@ -5,7 +5,7 @@
 
 use crate::workload::{self, Across, Figure, N, Threads, Workload};
 use heapwood::{Gc, Mutator, Trace};
-use heapwood_os::clock::monotonic_ns;
+use heapwood_os::process::clock::monotonic_ns;
 use serde_json::json;
 use std::hint::black_box;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

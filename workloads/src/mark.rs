@@ -14,7 +14,7 @@ mod plan;
 
 use crate::workload::{self, Across, Figure, N, Threads, Workload};
 use heapwood::Mutator;
-use heapwood_os::clock::monotonic_ns;
+use heapwood_os::process::clock::monotonic_ns;
 use order::{in_order, shuffled};
 use plan::Plan;
 use serde_json::json;

@@ -2,7 +2,7 @@
 //! program would notice of collections, and what they say at the end.
 
 use crate::workload::{Across, Figure, Line};
-use heapwood_os::clock::monotonic_ns;
+use heapwood_os::process::clock::monotonic_ns;
 use serde_json::{Map, json};
 
 /// The figures of programs that make replacements.

@@ -7,7 +7,7 @@
 use crate::random::Random;
 use crate::workload::{Across, Figure, Line, N, Threads, Workload};
 use heapwood::{Gc, Mutator, Root, Slice, Trace};
-use heapwood_os::clock::monotonic_ns;
+use heapwood_os::process::clock::monotonic_ns;
 use serde_json::json;
 use std::cmp::Ordering;
 

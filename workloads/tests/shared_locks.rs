@@ -1,6 +1,6 @@
 //! How often a workload takes the locks that all mutators share, on one, two and four threads. Locks are counted, so the bounds hold
-//! on any machine; they are about twice what was counted on 2026-11-24 (docs/results/threads.md). Before that two threads of
-//! rand-small took 250 a MiB, and nothing had counted. What the collector steers by time moves the counts by some tenths.
+//! on any machine; they are about twice what was counted on 2026-11-24 (docs/results/2026-11/threads.tsv). Before that two
+//! threads of rand-small took 250 a MiB, and nothing had counted. What the collector steers by time moves the counts by some tenths.
 
 use heapwood::{Config, Heap};
 use heapwood_workloads::Workload;

@@ -4,9 +4,9 @@
 
 use crate::options::Options;
 use crate::options::TRACE_WORDS;
-use heapwood_gc::options::{Audience, OptionUnit};
+use heapwood_gc::settings::options::{Audience, OptionUnit};
 use heapwood_gc::stats::{STATISTICS, StatUnit};
-use heapwood_gc::{OPTIONS, OptionInfo};
+use heapwood_gc::{OPTIONS, OptionInfo, stats::StatInfo, stats::StatKind};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Mutex;
@@ -16,6 +16,8 @@ const OPTIONS_GUIDE: &str = "../../docs/guide/options.md";
 const STATISTICS_GUIDE: &str = "../../docs/guide/statistics.md";
 /// The longest line of the header.
 const WIDTH: usize = 118;
+/// Meanings of statistics that their names say, too.
+const SAID: [&str; 5] = ["The median.", "The 99th percentile.", "The longest.", "The sum.", "CPU time."];
 
 /// `text` with what stands between the lines that hold `generated: NAME` and `end: NAME` replaced by `block`.
 fn with_block(text: &str, name: &str, block: &str) -> Option<String> {
@@ -61,9 +63,9 @@ fn comment(text: &str) -> String {
     lines.join("\n") + " */\n"
 }
 
-/// What an option does, its range and its default.
+/// What an option does, in one sentence, its range and its default. The guide has its whole help.
 fn in_c(option: &OptionInfo) -> String {
-    let mut text = option.help.to_string();
+    let mut text = format!("{}.", option.summary());
     if option.unit == OptionUnit::Trace {
         let word = |name, bits| format!("{name} ({})", option.show(bits));
         let [lines, totals, off] = TRACE_WORDS.map(|(name, words)| word(name, words.bits().into()));
@@ -100,7 +102,9 @@ fn the_header_has_the_statistics() {
         String::from("typedef struct hw_stats {\n    /* Of this struct: set by hw_stats_get's caller. */\n");
     block += "    size_t size;\n";
     for statistic in &STATISTICS {
-        block += &comment(statistic.help);
+        if !SAID.contains(&statistic.help) {
+            block += &comment(statistic.help);
+        }
         writeln!(block, "    uint64_t {};", statistic.name).unwrap();
     }
     says(HEADER, "statistics", &(block + "} hw_stats;\n"));
@@ -110,9 +114,9 @@ fn the_header_has_the_statistics() {
 fn the_guide_has_the_options() {
     let mut block = String::new();
     for (audience, heading) in [
-        (Audience::Everyone, "For whoever runs a program"),
-        (Audience::InC, "Of use in C only"),
-        (Audience::Tests, "For tests and measurements of this library"),
+        (Audience::Everyone, "For users of a program"),
+        (Audience::InC, "In C only"),
+        (Audience::Tests, "For tests of this library"),
     ] {
         write!(block, "\n### {heading}\n\n| option | default | range | what it does |\n|---|---|---|---|\n")
             .unwrap();
@@ -130,20 +134,59 @@ fn the_guide_has_the_options() {
     says(OPTIONS_GUIDE, "options", &(block + "\n"));
 }
 
+/// The kind of a time, by its name.
+fn kind_of_time(name: &str) -> StatKind {
+    match name {
+        _ if name.contains("_p50_") || name.contains("_p99_") => StatKind::Quantile,
+        _ if name.contains("_max_") => StatKind::Maximum,
+        _ => StatKind::Total,
+    }
+}
+
+/// The name of a statistic without what tells it from others of one thing: `pause` of `pause_max_ns`.
+fn family(name: &str) -> &str {
+    let name = name.trim_end_matches("_ns").trim_end_matches("_cpu");
+    ["_p50", "_p99", "_max", "_total"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name)
+}
+
+/// A row of the guide: the names of a family, and their meanings but for what the names say.
+fn row(members: &[&StatInfo]) -> String {
+    let names: Vec<String> = members.iter().map(|s| format!("`{}`", s.name)).collect();
+    let help = members[0].help;
+    let alone = help.strip_suffix(": the median.").or(help.strip_suffix(": the 99th percentile."));
+    let mut meaning = alone.map_or(help.to_string(), |family| format!("{family}."));
+    for other in members[1..].iter().filter(|s| !SAID.contains(&s.help)) {
+        write!(meaning, " {}", other.help).unwrap();
+    }
+    format!("| {} | {meaning} |\n", names.join(", "))
+}
+
 #[test]
 fn the_guide_has_the_statistics() {
     let mut block = String::new();
-    for (unit, heading) in
-        [(StatUnit::Bytes, "Bytes"), (StatUnit::Nanoseconds, "Nanoseconds"), (StatUnit::Count, "Counts")]
-    {
-        write!(block, "\n### {heading}\n\n| statistic | kind | what it says |\n|---|---|---|\n").unwrap();
-        for statistic in STATISTICS.iter().filter(|statistic| statistic.unit == unit) {
-            let (name, kind) = (statistic.name, statistic.kind.name());
-            writeln!(block, "| `{name}` | {kind} | {} |", statistic.help).unwrap();
+    let times = [StatKind::Total, StatKind::Quantile, StatKind::Maximum];
+    for (heading, unit, kinds) in [
+        ("Levels in bytes", StatUnit::Bytes, &[StatKind::Level][..]),
+        ("Totals in bytes", StatUnit::Bytes, &[StatKind::Total][..]),
+        ("Times in nanoseconds", StatUnit::Nanoseconds, &times),
+        ("Levels", StatUnit::Count, &[StatKind::Level][..]),
+        ("Totals", StatUnit::Count, &[StatKind::Total][..]),
+    ] {
+        write!(block, "\n### {heading}\n\n| statistic | meaning |\n|---|---|\n").unwrap();
+        let mut rows: Vec<Vec<&StatInfo>> = Vec::new();
+        for statistic in STATISTICS.iter().filter(|s| s.unit == unit && kinds.contains(&s.kind)) {
+            let is_time = unit == StatUnit::Nanoseconds;
+            assert!(!is_time || statistic.kind == kind_of_time(statistic.name), "{}", statistic.name);
+            match rows.iter_mut().find(|row| is_time && family(row[0].name) == family(statistic.name)) {
+                Some(row) => row.push(statistic),
+                None => rows.push(vec![statistic]),
+            }
         }
+        block.extend(rows.iter().map(|members| row(members)));
     }
-    let rows = block.lines().filter(|line| line.starts_with("| `")).count();
-    assert_eq!(rows, STATISTICS.len(), "a unit without a table");
+    for statistic in &STATISTICS {
+        assert!(block.contains(&format!("`{}`", statistic.name)), "{} is in no table", statistic.name);
+    }
     says(STATISTICS_GUIDE, "statistics", &(block + "\n"));
 }
 

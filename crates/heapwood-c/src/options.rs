@@ -5,7 +5,7 @@
 use crate::error::Error;
 use crate::error_report::ErrorReport;
 use crate::status::Status;
-use heapwood_gc::options::{GcTrace, Generational, Stop};
+use heapwood_gc::settings::options::{GcTrace, Generational, Stop};
 use heapwood_gc::{Config, OPTIONS};
 
 /// An option's type as a field of `hw_options`.

@@ -7,11 +7,12 @@
 use crate::error::Error;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
+use heapwood_gc::lock_order::CLIENT_TABLE;
 use heapwood_gc::{Described, Heap, ObjectType};
 use heapwood_heap::{MAX_SHAPES, ProgramId};
 use heapwood_layout::{Layout, TypeDescriptor};
-use heapwood_os::mapped_index::hash;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::mapped_index::hash;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, Lock, MappedArray, MappedIndex, OsError};
 
 /// The header's `hw_type`; 0 is none.
@@ -87,7 +88,7 @@ pub struct TypeTable {
     entries: MappedArray<Entry>,
     /// Entries 1 up to this one are initialised.
     last: AtomicU32,
-    adding: Lock<Adding>,
+    adding: Lock<Adding, CLIENT_TABLE>,
 }
 
 /// What the thread that adds a type needs.

@@ -23,7 +23,7 @@ mod memory;
 use crate::args::Doctor;
 use crate::system::probe::{self, Advice};
 use finding::{Finding, Text};
-use heapwood_os::usage;
+use heapwood_os::process::usage;
 use heapwood_os::{Kernel, SYSTEM};
 use heapwood_report::CommandError;
 use heapwood_report::machine::MEMINFO;

@@ -3,7 +3,7 @@
 
 use crate::args::Size;
 use heapwood::Config;
-use heapwood_os::usage::{address_space_limit, memory_limit, physical_memory};
+use heapwood_os::process::usage::{address_space_limit, memory_limit, physical_memory};
 use heapwood_report::CommandError;
 use heapwood_report::size::show;
 use heapwood_workloads::Workload;

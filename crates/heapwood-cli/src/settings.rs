@@ -4,7 +4,7 @@
 
 pub(crate) mod prefetch;
 
-use heapwood_gc::options::Audience;
+use heapwood_gc::settings::options::Audience;
 use heapwood_gc::{Config, OptionInfo};
 
 /// A setting with two values.

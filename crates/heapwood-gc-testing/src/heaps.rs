@@ -1,6 +1,6 @@
 //! Settings, heaps and mutators.
 
-use heapwood_gc::options::{Generational, Stop};
+use heapwood_gc::settings::options::{Generational, Stop};
 use heapwood_gc::{Attached, Config, Heap, HeapBox, Mutator};
 use heapwood_os::SYSTEM;
 

@@ -140,7 +140,7 @@ pub fn forked(f: impl FnOnce() -> i32) -> i32 {
 
 /// Bytes that this process has resident.
 pub fn resident() -> usize {
-    heapwood_os::usage::resident_memory().expect("/proc") as usize
+    heapwood_os::process::usage::resident_memory().expect("/proc") as usize
 }
 
 /// What the kernel says of each thread of this process whose name begins so.

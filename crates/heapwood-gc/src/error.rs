@@ -1,9 +1,9 @@
 //! Errors, in words a user can act on. Invariant: each names the cause and the next step; making or formatting one
 //! allocates nothing.
 
-pub use crate::size::SizeError;
+pub use crate::settings::size::SizeError;
 
-use crate::options::info::OptionInfo;
+use crate::settings::options::info::OptionInfo;
 use core::fmt;
 use heapwood_heap::{ArenaBytes, NoRoom, ShapeError};
 use heapwood_layout::{LayoutError, ProgramError};

@@ -2,22 +2,26 @@
 //! state. Invariant: it lives in mapped memory at a fixed address, because mutators point to it, and its first field is
 //! the part that they read.
 
+pub(crate) mod room;
+pub(crate) mod types;
+
 use crate::background::Background;
 use crate::collect::{Cause, Collector, Work};
 use crate::error::{HandleError, HeapError, MisuseError, RootError, StackError, TypeError};
+use crate::heap::room::{Room, hold_margin, window};
+use crate::heap::types::{Described, ObjectType};
+use crate::lock_order::CLIENT;
 use crate::mark::Marking;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
 use crate::observe::{ArenaLog, Stats, Verify};
-use crate::options::{Config, Stop};
 use crate::policy::GoalPacer;
 use crate::process::{Forker, Forks, explain_faults, forget_ended, forking, handle, keep_addresses, record};
-use crate::room::{Room, hold_margin, window};
 use crate::roots::{Handle, MAX_HANDLES, RootKind, RootToken, Roots, StackRef};
+use crate::settings::options::{Config, Stop};
 use crate::state::barrier_bits::YOUNG;
 use crate::state::remembered::RememberedSet;
 use crate::state::{State, StoreLog};
-use crate::types::{self, Described, ObjectType};
 use core::mem::{ManuallyDrop, offset_of};
 use core::ops::{Deref, Range};
 use core::ptr::NonNull;
@@ -29,8 +33,8 @@ use heapwood_heap::{
     rounded_window,
 };
 use heapwood_layout::{TypeDescriptor, WORD};
-use heapwood_os::clock;
-use heapwood_os::timed_lock::TickClock;
+use heapwood_os::process::clock;
+use heapwood_os::threads::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedBox};
 use heapwood_pages::Effort;
 use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
@@ -48,7 +52,7 @@ pub struct Heap {
     kernel: KernelRef,
     ticks: TickClock,
     /// A lock for data that its client shares among threads.
-    client: Lock<()>,
+    client: Lock<(), CLIENT>,
     forker: Forker,
 }
 
@@ -198,7 +202,7 @@ impl Heap {
         (self.client.lock(), no_preempt)
     }
 
-    pub(crate) fn client_lock(&self) -> &Lock<()> {
+    pub(crate) fn client_lock(&self) -> &Lock<(), CLIENT> {
         &self.client
     }
 

@@ -8,70 +8,56 @@
 //! collection stops them at polls (safepoints), marks from the roots, and leaves sweeping to allocation. This crate
 //! knows addresses and shapes; typed pointers belong to the crates above.
 //!
-//! | module | contents |
+//! | room | contents |
 //! |---|---|
-//! | `heap` | the heap |
-//! | `attach` | attaching and detaching threads |
-//! | `allocate`, `free` | a mutator's allocation, fast path and slow path; explicit frees |
-//! | `arena`, `external` | memory for objects that die together; its part inside the heap |
-//! | `types` | the types of objects |
+//! | `interface` | what a thread calls: attach, allocate, free, arenas |
+//! | `heap` | the heap, its types, the room that the process leaves it |
 //! | `background` | the heap's own thread: it sweeps, collects idle heaps, returns memory |
 //! | `collect` | one collection, as a list of phases |
-//! | `pause` | a stopped heap, for those phases |
+//! | `mark` | the marking loop, its work sharing, its bounded stack |
+//! | `observe` | statistics, the phase clock, reports of collections, page snapshots, verify mode |
+//! | `pause` | a stopped heap, for the phases of a collection |
 //! | [`policy`] | when the next collection is due, and how large the heap may become |
-//! | `room` | the addresses and memory that the process leaves a heap |
-//! | `observe` | statistics, the phase clock, reports of collections, page snapshots, the checks of verify mode |
 //! | [`mutator`] | a thread's part in a heap: allocation buffers, safepoints, the write barrier |
-//! | `mark` | the marking loop, its rings, its bounded stack |
 //! | `roots` | global slots and ranges, handles, frames, stacks, and the walk over them |
-//! | `fork` | a heap's part in a fork |
-//! | `process` | state that a process has once: thread records, signal handlers |
-//! | `state` | the state that mutators and the collector share |
-//! | [`options`], `environment` | the options of a heap, and the variable `HEAPWOOD` |
+//! | `process` | what a process has once: thread records, signal handlers, forks |
+//! | `state` | what mutators and the collector share |
+//! | [`settings`] | options, the variable `HEAPWOOD`, sizes |
 //! | [`error`] | errors |
-//! | [`size`] | sizes as people write them |
 //! | [`inject`] | planted errors, for tests of the tests (`--cfg heapwood_inject`) |
 //!
 //! Each may use those below it, and there is no cycle of files.
 
-mod allocate;
-mod arena;
-mod attach;
 mod background;
 mod collect;
-mod environment;
 pub mod error;
-mod external;
-mod fork;
-mod free;
 mod heap;
 pub mod inject;
+mod interface;
+pub mod lock_order;
 mod mark;
 pub mod mutator;
 mod observe;
-pub mod options;
 mod pause;
 pub mod policy;
 mod process;
-mod room;
 mod roots;
-pub mod size;
+pub mod settings;
 mod state;
-mod types;
 
-pub use arena::refuse_arena;
-pub use attach::Attached;
-pub use environment::VARIABLE;
 pub use error::{
     AllocError, ArenaError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError,
     SettingError, SizeError, StackError, TypeError,
 };
+pub use heap::types::{Described, ObjectType, slice_scan};
 pub use heap::{Heap, HeapBox};
 pub use heapwood_pages::Snapshot as PageSnapshot;
+pub use interface::arena::refuse_arena;
+pub use interface::attach::Attached;
 pub use mark::Tracer;
 pub use mutator::{Client, Mutator};
 pub use observe::stats::{self, STATISTICS, Stats};
-pub use options::{Config, OPTIONS, OptionInfo};
 pub use roots::{Frame, Handle, RootToken, StackGiven, StackRef};
+pub use settings::environment::VARIABLE;
+pub use settings::options::{Config, OPTIONS, OptionInfo};
 pub use state::Interruption;
-pub use types::{Described, ObjectType, slice_scan};

@@ -1,6 +1,6 @@
 //! The state that a process has once, because the operating system has it once: thread records and the ends of threads,
 //! signal handlers, and fork handlers. All other state belongs to a heap, except reports that are made once a process
-//! (`environment.rs`, `observe/at_exit.rs`).
+//! (`settings/environment.rs`, `observe/at_exit.rs`).
 //!
 //! A thread's record is a thread-local variable. The thread's value of a key is the record's address: the C library
 //! calls a function for each exiting thread that has a value, and a signal handler may read it. The handler cannot use
@@ -16,7 +16,10 @@
 //!
 //! Invariant: a thread with mutators has a value of the key; an installed handler finds the action that it replaced.
 
+pub(crate) mod fork;
+
 use crate::error::{ArenaError, HeapError};
+use crate::lock_order;
 use crate::mutator::Mutator;
 use crate::mutator::interrupt::mark;
 use crate::mutator::thread_record::ThreadRecord;
@@ -26,12 +29,12 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use core::time::Duration;
-use heapwood_os::clock::monotonic_ns;
-use heapwood_os::fork::at_fork;
-use heapwood_os::message::write_line;
-use heapwood_os::signal::{self, Action, Interrupted};
-use heapwood_os::thread::know_thread_locals;
-use heapwood_os::{ForkLock, Lock, Reservation, ThreadValue, futex, membarrier};
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::process::clock::monotonic_ns;
+use heapwood_os::process::fork::at_fork;
+use heapwood_os::threads::signal::{self, Action, Interrupted};
+use heapwood_os::threads::thread::know_thread_locals;
+use heapwood_os::{ForkLock, Lock, Reservation, ThreadValue, threads::futex, threads::membarrier};
 use std::thread::{sleep, yield_now};
 
 // SAFETY: the stored values are records of the storing thread, as `thread_ends` requires.
@@ -146,10 +149,11 @@ struct Heaps {
 unsafe impl Send for Heaps {}
 
 #[cfg(not(loom))]
-static HEAPS: Lock<Heaps> = Lock::new(Heaps::new());
+static HEAPS: Lock<Heaps, { lock_order::HEAPS }> = Lock::new(Heaps::new());
 // Loom's types are made at run time. Its models use neither of the two locks.
 #[cfg(loom)]
-static HEAPS: std::sync::LazyLock<Lock<Heaps>> = std::sync::LazyLock::new(|| Lock::new(Heaps::new()));
+static HEAPS: std::sync::LazyLock<Lock<Heaps, { lock_order::HEAPS }>> =
+    std::sync::LazyLock::new(|| Lock::new(Heaps::new()));
 static WATCHES_FORKS: AtomicBool = AtomicBool::new(false);
 
 /// The word that is not 0 during a fork.
@@ -311,6 +315,8 @@ unsafe extern "C" fn after_fork_in_parent() {
 }
 
 unsafe extern "C" fn after_fork_in_child() {
+    // The locks of all heaps were held, and each heap frees its own.
+    heapwood_os::threads::lock_order::forget_all();
     // SAFETY: the lock is held; no thread installs a handler in this process.
     unsafe {
         HEAPS.held().iter().for_each(Forks::after_fork_in_child);
@@ -332,9 +338,10 @@ static HANDLED: [Handled; signal::LAST as usize + 1] =
     [const { Handled { is_ours: AtomicBool::new(false), before: UnsafeCell::new(MaybeUninit::uninit()) } };
         signal::LAST as usize + 1];
 #[cfg(not(loom))]
-static INSTALLING: Lock<()> = Lock::new(());
+static INSTALLING: Lock<(), { lock_order::SIGNAL_HANDLERS }> = Lock::new(());
 #[cfg(loom)]
-static INSTALLING: std::sync::LazyLock<Lock<()>> = std::sync::LazyLock::new(|| Lock::new(()));
+static INSTALLING: std::sync::LazyLock<Lock<(), { lock_order::SIGNAL_HANDLERS }>> =
+    std::sync::LazyLock::new(|| Lock::new(()));
 
 /// Installs the handler of a signal that stops threads.
 ///
@@ -428,7 +435,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut signal::Info, _: *mut c_void) {
 mod tests {
     use super::*;
     use crate::heap::Heap;
-    use crate::options::{Config, Stop};
+    use crate::settings::options::{Config, Stop};
     use heapwood_os::SYSTEM;
 
     /// A thread is stopped while it holds the list's lock; another that waits for the lock must stop, too.

@@ -21,7 +21,7 @@ pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{WakeOn, Wakeup};
 
 use crate::inject::FaultInjector;
-use crate::options::{Config, Generational};
+use crate::settings::options::{Config, Generational};
 use barrier_bits::VERIFY;
 use core::sync::atomic::{AtomicU32, Ordering};
 use fork_gate::ForkGate;

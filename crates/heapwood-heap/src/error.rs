@@ -49,7 +49,7 @@ impl NoRoom {
     /// No room for `bytes` bytes in a reservation of `window` bytes; also asks the system for `ulimit -v`.
     #[cold]
     pub fn new(bytes: usize, window: usize) -> Self {
-        NoRoom { bytes, window, ulimit: heapwood_os::usage::address_space_limit() }
+        NoRoom { bytes, window, ulimit: heapwood_os::process::usage::address_space_limit() }
     }
 }
 

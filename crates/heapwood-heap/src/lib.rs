@@ -38,6 +38,7 @@ mod error;
 mod freed;
 mod granule;
 mod layout;
+pub mod lock_order;
 mod marks;
 #[cfg(all(test, loom))]
 mod model;

@@ -20,6 +20,7 @@ use crate::reclaim::clock::Sweeping;
 use crate::reclaim::sweeper::Sweeper;
 use crate::stopped::Stopped;
 use core::ptr::NonNull;
+use heapwood_os::threads::lock_order::UNORDERED;
 use heapwood_os::{Lock, MappedArray, SYSTEM};
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 use loom::cell::UnsafeCell;
@@ -43,7 +44,7 @@ const STACK: usize = 256 << 10;
 struct Mutator {
     buffers: MappedArray<AllocBuffer>,
     cache: MappedArray<ThreadCache>,
-    running: Lock<()>,
+    running: Lock<(), UNORDERED>,
 }
 
 impl Mutator {

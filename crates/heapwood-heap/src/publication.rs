@@ -33,7 +33,7 @@ pub fn publish() {
     #[cfg(all(target_arch = "x86_64", not(loom), not(miri)))]
     core::sync::atomic::compiler_fence(Ordering::Release);
     #[cfg(any(loom, miri, not(any(target_arch = "x86_64", target_arch = "aarch64"))))]
-    heapwood_os::sync::fence(Ordering::Release);
+    heapwood_os::threads::sync::fence(Ordering::Release);
 }
 
 /// Orders the program's writes into an object before the store that makes it exist, as a signal that stops the thread
@@ -50,7 +50,7 @@ pub fn observe() {
     if mutant::is(mutant::NOT_OBSERVED) {
         return;
     }
-    heapwood_os::sync::fence(Ordering::Acquire);
+    heapwood_os::threads::sync::fence(Ordering::Acquire);
 }
 
 /// A word with a pointer that threads share.
@@ -105,7 +105,7 @@ pub(crate) mod mutant {
 }
 
 #[cfg(loom)]
-impl Slot for heapwood_os::sync::AtomicUsize {
+impl Slot for heapwood_os::threads::sync::AtomicUsize {
     fn put(&self, value: usize, order: Ordering) {
         self.store(value, order);
     }

@@ -1,8 +1,8 @@
 //! Why the system did not do what it was asked. Invariant: an error holds all that its message says. The limits that a
 //! refusal may have met are looked up when it is made, by system calls that allocate nothing; printing it makes none.
 
-use crate::limits::Limits;
-use crate::request::Request;
+use crate::memory::limits::Limits;
+use crate::memory::request::Request;
 use core::fmt;
 
 /// A refusal: what was asked for, how many bytes, the kernel's error number, and the limits that were set then.

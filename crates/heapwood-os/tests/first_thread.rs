@@ -1,7 +1,7 @@
 //! The stack of a process's first thread, on which the test harness runs no tests: its bounds are read once, follow
 //! `ulimit -s` when it is raised, and are not those of a child that another thread forks.
 
-use heapwood_os::stack::{StackBounds, stack_end, thread_pointer};
+use heapwood_os::threads::stack::{StackBounds, stack_end, thread_pointer};
 use std::hint::black_box;
 
 fn limit(resource: libc::__rlimit_resource_t, bytes: libc::rlim_t) -> libc::rlim_t {

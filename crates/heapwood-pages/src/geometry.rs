@@ -6,7 +6,7 @@
 use crate::page::{LOG_PAGE_SIZE, PAGE_SIZE};
 use core::fmt::Debug;
 use core::marker::PhantomData;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 
 /// The most levels a geometry may have.
 pub const MAX_LEVELS: usize = 5;

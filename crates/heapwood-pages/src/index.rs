@@ -10,7 +10,7 @@
 use crate::geometry::{Geometry, TreeShape};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::marker::PhantomData;
-use heapwood_os::sync::{AtomicArray, AtomicU32, AtomicUsize, Ordering};
+use heapwood_os::threads::sync::{AtomicArray, AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, OsError};
 
 /// Pages were freed that may be resident.

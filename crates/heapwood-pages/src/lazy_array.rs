@@ -7,7 +7,7 @@ use crate::chunk::Chunk;
 use crate::geometry::Geometry;
 use crate::summary::Summary;
 use core::ops::Range;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, MappedArray, OsError};
 
 // SAFETY: the zero word is the summary of a full region; a word needs no drop.
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn committing_asks_only_for_what_is_missing() {
-        let kernel: &'static heapwood_os::faulty::Faulty = Box::leak(Box::default());
+        let kernel: &'static heapwood_os::testing::faulty::Faulty = Box::leak(Box::default());
         let mut a = LazyArray::<u64>::new(kernel, 1 << 14).unwrap();
         a.commit(512..1024).unwrap();
         let before = kernel.requests();

@@ -66,6 +66,7 @@ mod index;
 mod inspect;
 #[allow(unsafe_code, reason = "entries of reserved, partly committed memory")]
 mod lazy_array;
+pub mod lock_order;
 pub mod long_cache;
 #[cfg(all(test, loom))]
 #[allow(unsafe_code, reason = "memory on the model's heap, given back by hand")]

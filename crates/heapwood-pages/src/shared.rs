@@ -9,16 +9,17 @@ use crate::cache::PageCache;
 use crate::error::{AllocateError, FreeError, GrowError, NewError};
 use crate::geometry::{Geometry, TreeShape};
 use crate::index::ScavengeIndex;
+use crate::lock_order::PAGES;
 use crate::long_cache::LongCache;
 use crate::scavenge::{Release, ReleasePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_os::timed_lock::TimedGuard;
+use heapwood_os::threads::timed_lock::TimedGuard;
 use heapwood_os::{ForkLock, KernelRef, OsError, TimedLock};
 
 /// A page allocator for many threads.
 pub struct SharedPages<G: Geometry> {
-    locked: TimedLock<Locked<G>>,
+    locked: TimedLock<Locked<G>, PAGES>,
     index: ScavengeIndex<G>,
     glance: Glance,
 }
@@ -53,7 +54,7 @@ struct Locked<G: Geometry> {
 
 /// The lock, held; as it is let go, others learn how many pages are in use.
 struct Held<'a, G: Geometry> {
-    locked: TimedGuard<'a, Locked<G>>,
+    locked: TimedGuard<'a, Locked<G>, PAGES>,
     glance: &'a Glance,
 }
 
@@ -138,7 +139,7 @@ impl<G: Geometry> SharedPages<G> {
         &self.locked
     }
 
-    /// The longest that the lock was held, in ticks ([`heapwood_os::timed_lock`]).
+    /// The longest that the lock was held, in ticks ([`heapwood_os::threads::timed_lock`]).
     pub fn longest_hold(&self) -> u64 {
         self.locked.longest_hold()
     }

@@ -1,6 +1,6 @@
 //! What was measured on, as far as the kernel tells.
 
-use heapwood_os::usage::{memory_limit, physical_memory};
+use heapwood_os::process::usage::{memory_limit, physical_memory};
 use serde::Serialize;
 use std::fs::read_to_string;
 

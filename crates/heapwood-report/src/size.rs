@@ -1,7 +1,7 @@
 //! Sizes as people write them: `64MiB`, `64M`, `1.5GiB` or bytes. Units are powers of 1024, so that `64M` is what
 //! `ulimit` and control groups take it for; to the crate bytesize it would be 64 million bytes.
 
-use heapwood_gc::size;
+use heapwood_gc::settings::size;
 
 /// The bytes that `text` says.
 ///

@@ -4,7 +4,7 @@
 
 use super::locks::Lock;
 use heapwood::{Buffer, Config, Gc, Heap, Mutator, Stats, Trace};
-use heapwood_os::usage::usage;
+use heapwood_os::process::usage::usage;
 use heapwood_report::CommandError;
 use heapwood_workloads::allocator::Allocator;
 use heapwood_workloads::{rand, tree1};

@@ -7,7 +7,7 @@ use super::attached::Attached;
 use super::forms::{Kind, kind, mask, unroll};
 use super::types::Type;
 use crate::timing::{Clock, Series};
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{AllocError, Config, Mutator, ObjectType};
 use heapwood_heap::{Address, ObjectRef, Scan, ScanKind, SizeClass, Space};
 use heapwood_layout::{TypeDescriptor, WORD};

@@ -3,8 +3,8 @@
 //! collected, but where the heap is so small that its mutators starve.
 
 use super::trace::{Epoch, Program};
-use heapwood_gc::options::{Config, Generational};
 use heapwood_gc::policy::{Efficiency, Growth, NextCollection, Nursery, Spent};
+use heapwood_gc::settings::options::{Config, Generational};
 use serde::Serialize;
 
 const MIB: usize = 1 << 20;

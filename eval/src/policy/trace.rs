@@ -41,7 +41,7 @@ impl Program {
         self.epochs.iter().map(ns).sum()
     }
 
-    /// The shapes of program that were defects once. Their numbers are those of docs/results/threads.md and young.md.
+    /// The shapes of program that were defects once. Their numbers are in docs/results/2026-11/threads.tsv and young.tsv.
     pub(super) fn built_in() -> Vec<Program> {
         let epochs = |n: usize, live: fn(usize) -> usize, run, mark| {
             let epoch =

@@ -2,7 +2,7 @@
 //! command line so that results can be repeated.
 
 use crate::args::Simulate;
-use heapwood_os::clock::monotonic_ns;
+use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::{HUGE_PAGE, Kernel, OsError, Reservation, SYSTEM};
 use heapwood_pages::PAGE_SIZE;
 use heapwood_report::CommandError;

@@ -1,5 +1,5 @@
 /* Programs that store pointers into objects that have long been there, each store through the inline barrier: the
- * workloads graph, map and sort as peers/README.md has them, with the same check values. Tests run them small; of larger
+ * workloads graph, map and sort, with the same check values. Tests run them small; of larger
  * runs instructions are counted.
  *
  *     stores graph|map|sort N [verify] */

@@ -2,7 +2,7 @@
 //! a flag counts more than the variable HEAPWOOD, and that more than the default.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, Error, FromArgMatches};
-use heapwood_gc::options::{Audience, OptionUnit};
+use heapwood_gc::settings::options::{Audience, OptionUnit};
 use heapwood_gc::{Config, OPTIONS, OptionInfo};
 
 /// The options that flags set.

@@ -4,8 +4,8 @@
 //! killed, the kernel ends its child.
 
 use crate::system::process::{Pid, in_own_group, kill_group, reap, wait_until_ended};
-use heapwood_os::clock::monotonic_ns;
-use heapwood_os::usage::Usage;
+use heapwood_os::process::clock::monotonic_ns;
+use heapwood_os::process::usage::Usage;
 use heapwood_report::CommandError;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use std::io::{self, Read};

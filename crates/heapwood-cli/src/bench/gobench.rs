@@ -85,7 +85,7 @@ fn unit_of(quantity: &Quantity) -> (f64, Option<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwood_os::usage::Usage;
+    use heapwood_os::process::usage::Usage;
 
     fn lines(workload: &str, threads: u32, figures: &[(&str, f64)]) -> Vec<String> {
         let workload = Workload::find(workload).unwrap();

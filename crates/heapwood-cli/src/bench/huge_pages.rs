@@ -88,7 +88,7 @@ impl fmt::Display for HugePages {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwood_os::usage::Usage;
+    use heapwood_os::process::usage::Usage;
 
     fn run(minor_faults: u64, mib: u64) -> Run {
         let used = Usage { minor_faults, max_rss_bytes: mib << 20, ..Usage::default() };

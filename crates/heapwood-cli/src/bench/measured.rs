@@ -1,6 +1,6 @@
 //! What one run of a program came to: what the operating system says of its process, and what it measured itself.
 
-use heapwood_os::usage::Usage;
+use heapwood_os::process::usage::Usage;
 
 /// What one run cost.
 #[derive(Clone, Debug)]

@@ -1,9 +1,9 @@
 //! The memory limits of the control groups this process is in: of its own and of all above that it can see, in versions
-//! 1 and 2. The least of them is what counts. Where the groups lie is found by `heapwood_os::cgroup`; here each limit is
+//! 1 and 2. The least of them is what counts. Where the groups lie is found by `heapwood_os::process::cgroup`; here each limit is
 //! kept with the file that says so, and why there may be others.
 
 use super::finding::{Text, quoted};
-use heapwood_os::cgroup::{Mount, Version};
+use heapwood_os::process::cgroup::{Mount, Version};
 use std::ffi::OsStr;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;

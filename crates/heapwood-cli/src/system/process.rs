@@ -4,7 +4,7 @@
 //! one that started it, so its largest resident set is never below that one's own (not file-backed) memory. By libc:
 //! the safe interfaces, rustix and nix, have no wait4, and a program is never to be started without this account.
 
-use heapwood_os::usage::Usage;
+use heapwood_os::process::usage::Usage;
 use std::io;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::process::{Command, ExitStatus};

@@ -3,11 +3,11 @@
 
 use super::background_loop::BackgroundLoop;
 use super::figures::Figures;
-use crate::attach::Attached;
 use crate::heap::{Heap, HeapBox};
+use crate::interface::attach::Attached;
 use crate::mutator::Mutator;
 use crate::observe::Stats;
-use crate::options::{Config, Generational};
+use crate::settings::options::{Config, Generational};
 use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -15,7 +15,7 @@ use core::time::Duration;
 use heapwood_heap::{ArenaHeader, ArenaKind};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
-use heapwood_os::stack::thread_id;
+use heapwood_os::threads::stack::thread_id;
 use heapwood_pages::Clock;
 use std::sync::mpsc::channel;
 
@@ -101,7 +101,7 @@ impl<'h> Day<'h> {
     }
 }
 
-fn node(heap: &Heap) -> crate::types::ObjectType {
+fn node(heap: &Heap) -> crate::heap::types::ObjectType {
     heap.register(&TypeDescriptor::masked(64, &[1]).unwrap()).unwrap()
 }
 

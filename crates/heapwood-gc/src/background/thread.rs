@@ -4,6 +4,7 @@
 use super::background_loop::BackgroundLoop;
 use super::figures::Figures;
 use crate::collect::Collector;
+use crate::lock_order::BACKGROUND;
 use crate::state::State;
 use core::ffi::c_void;
 use core::ptr::null_mut;
@@ -22,7 +23,7 @@ pub(crate) struct Background {
     state: AtomicPtr<State>,
     collector: AtomicPtr<Collector>,
     collects: AtomicBool,
-    thread: Lock<Option<Thread>>,
+    thread: Lock<Option<Thread>, BACKGROUND>,
     /// The process was forked, and the thread is the parent's.
     is_missing: AtomicBool,
 }

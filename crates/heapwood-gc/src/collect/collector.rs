@@ -7,22 +7,23 @@
 use super::cause::Cause;
 use super::session::Session;
 use crate::error::MisuseError;
+use crate::lock_order::{COLLECTION, RECORD, SWEEPING};
 use crate::mark::Marking;
 use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::PageSnapshots;
 use crate::observe::{Record, Stats, Tracing, Verify, report_slow_thread};
-use crate::options::Config;
 use crate::policy::{GoalPacer, Growth, Nursery};
 use crate::roots::Roots;
+use crate::settings::options::Config;
 use crate::state::State;
 use core::convert::Infallible;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use heapwood_heap::{Collection, Space, Sweeping};
-use heapwood_os::timed_lock::TickClock;
-use heapwood_os::{ForkLock, Lock, LockGuard, clock};
+use heapwood_os::threads::timed_lock::TickClock;
+use heapwood_os::{ForkLock, Lock, LockGuard, process::clock};
 
 /// How long a collection of an idle heap waits for mutators that run.
 const PATIENCE: Duration = Duration::from_millis(1);
@@ -80,17 +81,17 @@ impl Work {
 pub(crate) struct Collector {
     registry: Registry<Mutator>,
     roots: Roots,
-    pub(super) work: Lock<Work>,
+    pub(super) work: Lock<Work, COLLECTION>,
     pacer: GoalPacer,
     /// Held by the background sweeper while it has a batch of spans in hand, and by a collection from before its stop.
-    pub(super) sweeping: Lock<()>,
+    pub(super) sweeping: Lock<(), SWEEPING>,
     /// Stacks are scanned.
     stacks: bool,
     /// The signal that stops threads, unless they poll.
     signal: Option<c_int>,
     /// A collection was, as the process forked, and has left marks.
     was_given_up: AtomicBool,
-    record: Lock<Record>,
+    record: Lock<Record, RECORD>,
     tracing: Tracing,
     verify: Option<Verify>,
     snapshots: PageSnapshots,
@@ -136,7 +137,7 @@ impl Collector {
         &self.snapshots
     }
 
-    pub(super) fn record(&self) -> &Lock<Record> {
+    pub(super) fn record(&self) -> &Lock<Record, RECORD> {
         &self.record
     }
 
@@ -226,7 +227,7 @@ impl Collector {
         state: &State,
         wanted: impl Fn() -> bool,
         cause: Cause,
-    ) -> (bool, LockGuard<'_, Work>) {
+    ) -> (bool, LockGuard<'_, Work, COLLECTION>) {
         let mut work = self.work.lock();
         if !wanted() {
             return (false, work);

@@ -3,7 +3,7 @@
 
 use super::marker_pool::{BlockId, MOST_BLOCKS};
 use super::stack::Range;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 /// The most edges in a block; a block with its range takes 4 KiB.

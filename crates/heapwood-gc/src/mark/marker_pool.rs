@@ -21,8 +21,9 @@
 //! all members wait ends at once: the last to begin to wait sees the condition under that lock. The model below runs
 //! under loom.
 
+use crate::lock_order::MARKER_POOL;
 use heapwood_os::Lock;
-use heapwood_os::sync::{self, AtomicU32, Futex, Ordering};
+use heapwood_os::threads::sync::{self, AtomicU32, Futex, Ordering};
 
 /// The most blocks of a pool.
 pub(super) const MOST_BLOCKS: usize = 512;
@@ -77,7 +78,7 @@ struct PoolState {
 
 /// The markers that share a marking.
 pub(super) struct MarkerPool {
-    state: Lock<PoolState>,
+    state: Lock<PoolState, MARKER_POOL>,
     /// Changes with each block that is handed over, at the end, and when the last helper leaves.
     news: Futex,
     /// More members wait than blocks are full.

@@ -8,14 +8,14 @@ use super::rescan_set::RescanSet;
 use super::session::MarkSession;
 use super::stack::MarkStacks;
 use super::workers::Workers;
-use crate::options::Config;
 use crate::pause::Pause;
 use crate::policy::HelpPolicy;
 use crate::roots::ScanRoots;
+use crate::settings::options::Config;
 use crate::state::State;
 use heapwood_heap::{Collection, Space};
-use heapwood_os::clock::monotonic_ns;
-use heapwood_os::{KernelRef, OsError, Pagemap, cores};
+use heapwood_os::process::clock::monotonic_ns;
+use heapwood_os::{KernelRef, OsError, Pagemap, process::cores};
 
 /// The markers of a heap.
 pub(crate) struct Marking {

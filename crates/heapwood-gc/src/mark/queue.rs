@@ -4,7 +4,7 @@
 //! So each object costs one cache miss that overlaps with others, and an edge to a marked object costs no miss on the
 //! object. Where nothing else waits, as in a list, the marker follows an edge at once. Queueing edges rather than
 //! objects is Cher, Hosking and Vitek's ("Software Prefetching for Mark-Sweep Garbage Collection", 2004);
-//! docs/design/metadata.md has the gain of the rings. Invariant: an edge on the stack or in a ring is an object's
+//! docs/design/collection.md has the gain of the rings. Invariant: an edge on the stack or in a ring is an object's
 //! address; an object is scanned once its mark is set, and its mark is set once.
 
 use super::bits::MarkBits;
@@ -22,7 +22,7 @@ use heapwood_os::Pagemap;
 use heapwood_pages::PAGE_SIZE;
 
 /// The edges that wait for their mark words, and the newly marked objects that wait for their memory
-/// (docs/design/metadata.md).
+/// (docs/design/collection.md).
 const EDGES: usize = 16;
 const OBJECTS: usize = 32;
 /// The most edges of an object that the loop scans itself.

@@ -10,7 +10,7 @@ use super::tracer::Target;
 use crate::inject::Fault;
 use heapwood_heap::{Address, GRANULE, ObjectRef, PageEntry, ScanKind, Shape, Span};
 use heapwood_layout::TraceContext;
-use heapwood_os::message::corrupt;
+use heapwood_os::diagnose::message::corrupt;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 pub(super) use heapwood_layout::WORD;

@@ -2,7 +2,7 @@
 //! mapped memory, committed as deep as markings get. A push fails if it does not fit or the kernel gives no memory, and
 //! [`super::overflow`] takes over. Invariant: all entries below the top are committed, and were pushed.
 
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 /// The usual capacity of the edge stack: 128 MiB of address space.
@@ -205,7 +205,7 @@ impl MarkStacks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwood_os::faulty::Faulty;
+    use heapwood_os::testing::faulty::Faulty;
 
     #[test]
     fn a_full_stack_refuses_and_keeps_what_it_has() {

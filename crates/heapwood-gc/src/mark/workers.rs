@@ -11,15 +11,16 @@ use super::marker_pool::MarkerPool;
 use super::mode::{Composed, Full, Together, Unlimited};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::stack::MarkStacks;
+use crate::lock_order::MARK_TOTALS;
 use crate::pause::Pause;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use heapwood_heap::Collection;
-use heapwood_os::clock::thread_cpu_ns;
-use heapwood_os::futex::{wait, wake};
-use heapwood_os::stack::thread_pointer;
+use heapwood_os::process::clock::thread_cpu_ns;
+use heapwood_os::threads::futex::{wait, wake};
+use heapwood_os::threads::stack::thread_pointer;
 use heapwood_os::{KernelRef, Lock, MappedBox, OsError, Pagemap, Thread};
 
 /// Bytes of a helper's stack, on which trace functions run.
@@ -41,7 +42,7 @@ struct WorkersShared {
     call: AtomicU32,
     /// The marking's job: valid while the pool is open, and until all have left.
     job: AtomicPtr<Job<'static>>,
-    totals: Lock<HelperTotals>,
+    totals: Lock<HelperTotals, MARK_TOTALS>,
 }
 
 /// The graph to mark.

@@ -19,7 +19,7 @@ use crate::inject::Fault;
 use crate::state::Interruption;
 use crate::state::fork_gate::NoFork;
 use core::sync::atomic::Ordering;
-use heapwood_os::signal::{self, Interrupted, Sent};
+use heapwood_os::threads::signal::{self, Interrupted, Sent};
 
 /// Its address is the value of the signals that stop threads.
 static MARK: u8 = 0;

@@ -20,7 +20,7 @@
 //! Invariants: inline code outside this library reads the first 64 bytes and the allocation buffers behind them, so
 //! their layout is frozen. A mutator belongs to the thread that attached it; the collector touches its private part
 //! only while the thread is stopped. The functions that need the collector, to attach and to allocate, are in
-//! `attach.rs` and `allocate.rs`, above this folder.
+//! `interface/attach.rs` and `allocate.rs`, above this folder.
 
 pub(crate) mod barrier;
 pub(crate) mod interrupt;
@@ -37,10 +37,10 @@ mod switch;
 pub(crate) mod thread_record;
 
 use crate::error::{AllocError, MisuseError};
+use crate::heap::types::ObjectType;
 use crate::inject::Fault;
 use crate::roots::{Frame, Frames, ThreadRoots, ThreadStack};
 use crate::state::State;
-use crate::types::ObjectType;
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::NonNull;
@@ -49,8 +49,8 @@ use heapwood_heap::{
     Address, AllocBuffer, MAX_SHAPES, Object, Owner, Scan, ShapeId, SizeClass, ThreadCache, YoungPagesView,
     publication,
 };
-use heapwood_os::stack::{thread_id, thread_pointer};
-use heapwood_os::sync::Futex;
+use heapwood_os::threads::stack::{thread_id, thread_pointer};
+use heapwood_os::threads::sync::Futex;
 use heapwood_os::{KernelRef, OsError, Reservation};
 use recent::RecentShapes;
 use region::Regions;

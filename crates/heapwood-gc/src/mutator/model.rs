@@ -9,7 +9,8 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use core::time::Duration;
 use heapwood_os::Lock;
-use heapwood_os::sync::{Futex, Ordering};
+use heapwood_os::threads::lock_order::UNORDERED;
+use heapwood_os::threads::sync::{Futex, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 
@@ -79,7 +80,7 @@ static NO_FORK: core::sync::atomic::AtomicU32 = core::sync::atomic::AtomicU32::n
 /// A heap: the collector's lock, the registry, and the words that mutators touch while they run and collectors while
 /// none does.
 struct Heap {
-    marking: Lock<()>,
+    marking: Lock<(), UNORDERED>,
     registry: Registry<Mutator>,
     objects: [UnsafeCell<u32>; 2],
 }

@@ -12,7 +12,7 @@
 //! Invariant: only its thread writes the count; a handler that interrupts the thread leaves the count unchanged.
 
 use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
-use heapwood_os::futex;
+use heapwood_os::threads::futex;
 
 /// The depth of a thread's no-preempt regions, and whether it may begin one.
 pub(crate) struct NoPreempt {
@@ -108,7 +108,7 @@ impl NoPreempt {
 mod tests {
     use super::*;
     use core::cell::UnsafeCell;
-    use heapwood_os::membarrier;
+    use heapwood_os::threads::membarrier;
 
     /// The words that a region changes.
     struct Heap(UnsafeCell<[u32; 2]>);

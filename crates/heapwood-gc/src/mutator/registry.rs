@@ -4,12 +4,13 @@
 //! lock until it has resumed them.
 
 use super::stop::Gate;
+use crate::lock_order::REGISTRY;
 use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use heapwood_os::clock::monotonic_ns;
-use heapwood_os::timed_lock::TimedGuard;
+use heapwood_os::process::clock::monotonic_ns;
+use heapwood_os::threads::timed_lock::TimedGuard;
 use heapwood_os::{ForkLock, TimedLock};
 
 /// The most spare mutators.
@@ -55,7 +56,7 @@ pub(crate) trait Member: Sized {
 
 /// The mutators of a heap.
 pub(crate) struct Registry<M: Member> {
-    lists: TimedLock<MutatorLists<M>>,
+    lists: TimedLock<MutatorLists<M>, REGISTRY>,
     /// The number of attached mutators.
     attached: AtomicUsize,
 }
@@ -72,7 +73,7 @@ struct MutatorLists<M: Member> {
 unsafe impl<M: Member> Send for MutatorLists<M> {}
 
 /// The attached mutators. While this is held, none is attached or detached.
-pub(crate) struct Members<'r, M: Member>(TimedGuard<'r, MutatorLists<M>>);
+pub(crate) struct Members<'r, M: Member>(TimedGuard<'r, MutatorLists<M>, REGISTRY>);
 
 /// The mutators of a list; the caller holds its lock.
 fn iterate<'r, M: Member + 'r>(mut at: *const M) -> impl Iterator<Item = &'r M> + Clone {
@@ -178,7 +179,7 @@ impl<M: Member> Registry<M> {
         self.lists.try_lock().map(Self::members)
     }
 
-    fn members(mut lists: TimedGuard<'_, MutatorLists<M>>) -> Members<'_, M> {
+    fn members(mut lists: TimedGuard<'_, MutatorLists<M>, REGISTRY>) -> Members<'_, M> {
         if !lists.orphans.is_null() {
             // SAFETY: their threads are not in this process.
             unsafe { lists.forget_orphans() };

@@ -10,7 +10,7 @@ use super::thread_record::{Left, ThreadRecord};
 use crate::error::MisuseError;
 use crate::roots::ThreadStack;
 use core::sync::atomic::Ordering;
-use heapwood_os::stack;
+use heapwood_os::threads::stack;
 
 impl Mutator {
     /// Whether a collector wants this thread stopped.

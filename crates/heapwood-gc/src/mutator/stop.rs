@@ -15,7 +15,7 @@
 //! file has the words of one mutator.
 
 use core::time::Duration;
-use heapwood_os::sync::{Futex, Ordering, fence, wait, wait_for, wake};
+use heapwood_os::threads::sync::{Futex, Ordering, fence, wait, wait_for, wake};
 
 /// May touch the heap.
 pub(super) const RUNNING: u32 = 0;

@@ -22,7 +22,7 @@ use super::registry::{Member, Registry};
 use super::stop::ThreadState;
 use core::cell::Cell;
 use core::sync::atomic::AtomicU32;
-use heapwood_os::sync::{Ordering, fence};
+use heapwood_os::threads::sync::{Ordering, fence};
 
 /// A mutator's links in its thread's record.
 pub(crate) struct Place<M> {

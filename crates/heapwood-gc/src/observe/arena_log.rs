@@ -3,10 +3,11 @@
 //! written under the lock. A handler reads it without, so it may see a torn entry and then reports too little.
 
 use crate::error::ArenaError;
+use crate::lock_order::ARENA_LOG;
 use core::fmt;
-use heapwood_os::backtrace::{Callers, Place, callers};
-use heapwood_os::message::write_line;
-use heapwood_os::region::Zeroed;
+use heapwood_os::diagnose::backtrace::{Callers, Place, callers};
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 
 /// The arenas in the log.
@@ -26,7 +27,7 @@ unsafe impl Zeroed for ArenaRecord {}
 /// The log of a heap.
 pub(crate) struct ArenaLog {
     entries: MappedArray<ArenaRecord>,
-    lock: Lock<()>,
+    lock: Lock<(), ARENA_LOG>,
 }
 
 /// Callers, innermost first.

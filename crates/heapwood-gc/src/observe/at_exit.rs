@@ -11,8 +11,8 @@ use core::fmt::{self, Display};
 use core::ptr::{from_ref, null_mut};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use heapwood_heap::ReclaimClock;
-use heapwood_os::exit::at_exit;
-use heapwood_os::message::write_line;
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::process::exit::at_exit;
 
 /// The most heaps on the list. Others report only when they end.
 const MOST: usize = 64;

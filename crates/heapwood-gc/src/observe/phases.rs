@@ -9,7 +9,7 @@ use super::stats::Stats;
 use core::ops::Add;
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_heap::{ReclaimTimes, Space};
-use heapwood_os::clock::{monotonic_ns, thread_cpu_ns};
+use heapwood_os::process::clock::{monotonic_ns, thread_cpu_ns};
 
 /// A moment of the collecting thread.
 #[derive(Clone, Copy, Debug)]

@@ -5,7 +5,7 @@
 
 use super::slots::for_each_slot;
 use heapwood_heap::{Address, GRANULE, Space};
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 const BITS: usize = u64::BITS as usize;

@@ -4,10 +4,10 @@
 use crate::process;
 use core::ffi::c_int;
 use core::fmt;
-use heapwood_os::message::write_line;
-use heapwood_os::signal;
-use heapwood_os::slow_thread::why_slow;
-use heapwood_os::task::describe_task;
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::diagnose::slow_thread::why_slow;
+use heapwood_os::diagnose::task::describe_task;
+use heapwood_os::threads::signal;
 
 /// Reports a thread that has not stopped for N seconds: always if it was sent a signal, otherwise in verify mode.
 pub(crate) fn report_slow_thread(thread: u32, seconds: u32, signal: Option<c_int>, verifies: bool) {

@@ -4,6 +4,7 @@
 //! time; a request does not change the program's run. While the world is stopped a snapshot is bits in mapped memory,
 //! because a stopped thread may hold the ordinary allocator's lock.
 
+use crate::lock_order::SNAPSHOTS;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_heap::{Space, Stopped};
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
@@ -15,7 +16,7 @@ const WORD_PAGES: usize = 64;
 /// The snapshots of a heap.
 pub(crate) struct PageSnapshots {
     on: AtomicBool,
-    kept: Lock<Option<KeptSnapshots>>,
+    kept: Lock<Option<KeptSnapshots>, SNAPSHOTS>,
 }
 
 struct KeptSnapshots {

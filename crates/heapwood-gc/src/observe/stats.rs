@@ -28,18 +28,6 @@ pub enum StatKind {
     Maximum,
 }
 
-impl StatKind {
-    /// Its name, as the guide has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            StatKind::Total => "total",
-            StatKind::Level => "level",
-            StatKind::Quantile => "quantile",
-            StatKind::Maximum => "maximum",
-        }
-    }
-}
-
 /// One line of the list: a statistic, its unit and its help.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -83,127 +71,123 @@ macro_rules! stats {
 stats! {
     /// Collections so far.
     collections: u64, Count, Total;
-    /// Live bytes at the last collection, in cells and pages.
+    /// Live bytes at the last collection.
     live_bytes: usize, Bytes, Level;
     /// Live objects at the last collection.
     live_objects: usize, Count, Level;
-    /// The heap size at which the next collection is due.
+    /// The size at which the next collection is due.
     goal_bytes: usize, Bytes, Level;
     /// Bytes handed out to mutators.
     allocated_bytes: u64, Bytes, Total;
-    /// Bytes of pages that objects occupy now, or that running mutators have cached.
+    /// Bytes of pages that objects occupy, or that mutators have cached.
     in_use_bytes: usize, Bytes, Level;
-    /// Bytes committed for objects: the most that the heap ever had.
+    /// The most bytes that were ever committed for objects.
     committed_bytes: usize, Bytes, Level;
     /// CPU time of collecting threads.
     collect_cpu_ns: u64, Nanoseconds, Total;
-    /// The median pause: from the first request to stop until the last thread may go on.
+    /// Pauses, from the first request to stop until the last thread may go on: the median.
     pause_p50_ns: u64, Nanoseconds, Quantile;
-    /// The pause that 99 % do not exceed.
+    /// The 99th percentile.
     pause_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest pause.
+    /// The longest.
     pause_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum of all pauses.
+    /// The sum.
     pause_total_ns: u64, Nanoseconds, Total;
-    /// Overflows of the mark stack, after which objects had to be found a second time.
+    /// Overflows of the mark stack: objects had to be found a second time.
     mark_overflows: u64, Count, Total;
     /// Stores that bypassed the write barrier (verify mode).
     barrier_violations: u64, Count, Total;
-    /// Collections followed by the full set of checks (verify mode).
+    /// Collections with the full set of checks (verify mode).
     verified: u64, Count, Total;
     /// Threads attached now.
     threads: usize, Count, Level;
-    /// Time to stop, a part of each pause: from the first request until every other thread had stopped. 99 % of stops took
-    /// no longer.
+    /// Time to stop, the first part of a pause, until every other thread has stopped: the 99th percentile.
     stop_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest time to stop.
+    /// The longest.
     stop_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum of all times to stop.
+    /// The sum.
     stop_total_ns: u64, Nanoseconds, Total;
-    /// The time of marking, another part of each pause. 99 % of markings took no longer.
+    /// Time of marking, the second part: the 99th percentile.
     mark_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest marking.
+    /// The longest.
     mark_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum of all markings.
+    /// The sum.
     mark_total_ns: u64, Nanoseconds, Total;
-    /// Time in which the collecting thread swept the rest of the last cycle, before it asked the others to stop: not
-    /// part of a pause, but the thread itself waits. 99 % took no longer.
+    /// Time in which the collecting thread swept the rest of the last cycle, before the pause: the 99th percentile.
     sweep_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest of these sweeps.
+    /// The longest.
     sweep_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum of these sweeps.
+    /// The sum.
     sweep_total_ns: u64, Nanoseconds, Total;
-    /// The longest that a thread held the lock of the span lists, for which others may have waited.
+    /// The longest hold of the lock of the span lists.
     hold_spans_max_ns: u64, Nanoseconds, Maximum;
-    /// The same for the page allocator's lock.
+    /// The page allocator's lock.
     hold_pages_max_ns: u64, Nanoseconds, Maximum;
-    /// The same for the lock for registering layouts.
+    /// The lock for registering layouts.
     hold_types_max_ns: u64, Nanoseconds, Maximum;
-    /// The same for the lock of the list of threads, which a collection holds during its pause.
+    /// The lock of the list of threads, which a collection holds during its pause.
     hold_threads_max_ns: u64, Nanoseconds, Maximum;
-    /// The same for the lock of the table of roots.
+    /// The lock of the table of roots.
     hold_roots_max_ns: u64, Nanoseconds, Maximum;
-    /// The same for the lock of the handles.
+    /// The lock of the handles.
     hold_handles_max_ns: u64, Nanoseconds, Maximum;
-    /// Bytes of pages that may have memory behind them (resident): the committed ones, without those that were never
-    /// used or were released.
+    /// Bytes of pages that may be resident: committed, and neither unused so far nor released.
     backed_bytes: usize, Bytes, Level;
-    /// Bytes given back to the kernel, in the background or on request.
+    /// Bytes given back to the kernel.
     released_bytes: u64, Bytes, Total;
-    /// Spans of small objects handed out to mutators, as far as threads have reported them.
+    /// Spans of small objects handed out to mutators, as threads have reported them.
     spans: u64, Count, Total;
     /// Acquisitions of the lock of the span lists for these spans.
     span_lock_acquisitions: u64, Count, Total;
-    /// Acquisitions of the page allocator's lock, by any thread.
+    /// Acquisitions of the page allocator's lock.
     page_lock_acquisitions: u64, Count, Total;
     /// Stops of the threads, including those that found all stopped.
     stops: u64, Count, Total;
-    /// The median time to stop.
+    /// The median.
     stop_p50_ns: u64, Nanoseconds, Quantile;
-    /// The phases of collections, which add up to `phase_total_ns`. Prep: the time before marking, without sweeping, in
-    /// which the collector asks the kernel, stops the threads and takes their runs.
+    /// Prep: the time before marking, without sweeping. The collector asks the kernel, stops the threads and takes their
+    /// runs.
     phase_prep_ns: u64, Nanoseconds, Total;
-    /// CPU time of the collecting thread in it.
+    /// CPU time of the collecting thread.
     phase_prep_cpu_ns: u64, Nanoseconds, Total;
-    /// The part of prep from the first request until every other thread had stopped.
+    /// The part of prep until every other thread had stopped.
     phase_stop_ns: u64, Nanoseconds, Total;
-    /// CPU time of the collecting thread in it.
+    /// CPU time of the collecting thread.
     phase_stop_cpu_ns: u64, Nanoseconds, Total;
     /// Mark: until the threads go on.
     phase_mark_ns: u64, Nanoseconds, Total;
-    /// CPU time in it, of all marking threads.
+    /// CPU time of all marking threads.
     phase_mark_cpu_ns: u64, Nanoseconds, Total;
-    /// Sweeping by any thread: the sum over all threads, so it may exceed the time that passed. Threads report it when
-    /// they next take the lock of the span lists.
+    /// Sweep: the sum over all threads, which report it when they next take the lock of the span lists.
     phase_sweep_ns: u64, Nanoseconds, Total;
-    /// CPU time in it: the same, because it comes in batches of microseconds, which are seldom interrupted.
+    /// The same figure: batches take microseconds, and are seldom interrupted.
     phase_sweep_cpu_ns: u64, Nanoseconds, Total;
-    /// Page recovery: returning spans without objects to the page allocator, by any thread.
+    /// Page recovery: returning empty spans to the page allocator, by any thread.
     phase_recovery_ns: u64, Nanoseconds, Total;
-    /// CPU time in it: the same.
+    /// The same figure.
     phase_recovery_cpu_ns: u64, Nanoseconds, Total;
-    /// The total of prep, mark, sweep and recovery.
+    /// The sum of prep, mark, sweep and recovery.
     phase_total_ns: u64, Nanoseconds, Total;
-    /// CPU time in them.
+    /// CPU time.
     phase_total_cpu_ns: u64, Nanoseconds, Total;
-    /// The part of the sweeping done by allocating threads.
+    /// The part of the sweeping by allocating threads.
     sweep_allocation_ns: u64, Nanoseconds, Total;
-    /// The part done by the heap's own thread, in the background.
+    /// The part by the heap's own thread.
     sweep_background_ns: u64, Nanoseconds, Total;
-    /// The part done by collecting threads, before they marked.
+    /// The part by collecting threads, before they marked.
     sweep_collector_ns: u64, Nanoseconds, Total;
-    /// Spans swept by allocating threads, as far as threads have reported them.
+    /// Spans swept by allocating threads, as they have reported them.
     swept_by_allocation: u64, Count, Total;
     /// Spans swept by the heap's own thread.
     swept_by_background: u64, Count, Total;
     /// Spans swept by collecting threads, before they marked.
     swept_by_collector: u64, Count, Total;
-    /// The part of `allocated_bytes` for small objects, up to 32 KiB, which share pages.
+    /// The part of `allocated_bytes` for small objects, up to 32 KiB.
     small_bytes: u64, Bytes, Total;
-    /// Read-modify-writes on memory that several threads write, for small objects: two for each acquisition of these
-    /// two locks, without the three acquisitions for a large object.
+    /// Read-modify-writes on memory that several threads write, for small objects: two for each acquisition of these two
+    /// locks.
     shared_rmws: u64, Count, Total;
-    /// Refills: an allocating thread needed the cells of another span.
+    /// Refills: an allocating thread took cells of another span.
     refills: u64, Count, Total;
     /// Spans that threads took from the central lists.
     spans_taken: u64, Count, Total;
@@ -211,32 +195,28 @@ stats! {
     spans_returned: u64, Count, Total;
     /// Collections of an idle heap, by the heap's own thread.
     idle_collections: u64, Count, Total;
-    /// Idle collections that were withdrawn: a thread neither stopped within a millisecond nor was in a blocking
-    /// region.
+    /// Idle collections withdrawn: a thread neither stopped within a millisecond nor was in a blocking region.
     idle_withdrawn: u64, Count, Total;
-    /// The system's number of the thread for which the last was withdrawn; 0 if none was.
+    /// The system's number of that thread at the last; 0 if none was withdrawn.
     idle_withdrawn_thread: u32, Count, Level;
-    /// Young collections: those that looked only at objects allocated since the collection before.
+    /// Young collections.
     young_collections: u64, Count, Total;
-    /// The median pause of a young collection; these pauses count among all pauses, too.
+    /// Pauses of young collections, which count among all pauses, too: the median.
     young_pause_p50_ns: u64, Nanoseconds, Quantile;
-    /// The pause that 99 % of young collections do not exceed.
+    /// The 99th percentile.
     young_pause_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest pause of a young collection.
+    /// The longest.
     young_pause_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum of the pauses of young collections.
+    /// The sum.
     young_pause_total_ns: u64, Nanoseconds, Total;
-    /// Bytes that young collections promoted: found alive, or kept without being marked. They count as old since.
+    /// Bytes that young collections promoted to old: found alive, or kept unmarked.
     promoted_bytes: u64, Bytes, Total;
-    /// Young collections that took too long and ended early, with en-masse promotion: all objects not yet marked were
-    /// kept.
+    /// Young collections that took too long and ended early: all objects not yet marked were kept.
     promoted_en_masse: u64, Count, Total;
     /// Arenas that were opened.
     arenas: u64, Count, Total;
-    /// Bytes of pages of arenas that are open, or that something points into. Part of `in_use_bytes`, but not of
-    /// `live_bytes`: an open arena makes no collection due.
+    /// Bytes of pages of arenas that are open or referred to: part of `in_use_bytes`, not of `live_bytes`.
     arena_bytes: usize, Bytes, Level;
-    /// Bytes of pages that arenas have released: for the next arenas, or until a collection has found no pointer to
-    /// them.
+    /// Bytes of pages that arenas have released, for the next arenas or in quarantine.
     arena_free_bytes: usize, Bytes, Level;
 }

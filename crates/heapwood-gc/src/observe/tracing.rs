@@ -5,10 +5,11 @@ use super::at_exit::Totals;
 use super::phases::{Phases, Times};
 use super::stats::Stats;
 use super::trace_line::{RootBytes, TraceLine};
-use crate::options::GcTrace;
+use crate::lock_order::TRACING;
+use crate::settings::options::GcTrace;
 use heapwood_heap::{Collection, ReclaimTimes, Space, SpaceStats};
-use heapwood_os::clock::{monotonic_ns, process_cpu_ns};
-use heapwood_os::message::write_line;
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::process::clock::{monotonic_ns, process_cpu_ns};
 use heapwood_os::{ForkLock, Lock};
 
 /// Figures of a collection for its report, besides its times.
@@ -33,7 +34,7 @@ pub(crate) struct Tracing {
     /// The time when the heap was made, and the CPU time of the process then.
     made: (u64, u64),
     /// The space's statistics at the last report.
-    last: Lock<(SpaceStats, ReclaimTimes)>,
+    last: Lock<(SpaceStats, ReclaimTimes), TRACING>,
 }
 
 impl Tracing {

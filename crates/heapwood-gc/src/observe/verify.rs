@@ -29,7 +29,7 @@ use core::fmt;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::{Address, Collection, MarkedArenaChunk, ObjectRef, Space};
 use heapwood_layout::WORD;
-use heapwood_os::message::{corrupt, write_line};
+use heapwood_os::diagnose::message::{corrupt, write_line};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::PAGE_SIZE;
 

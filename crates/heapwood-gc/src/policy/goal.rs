@@ -4,8 +4,8 @@
 
 use super::share::CollectorShare;
 use super::tunables::goal::*;
-use crate::options::Config;
-use crate::room::Room;
+use crate::heap::room::Room;
+use crate::settings::options::Config;
 use core::sync::atomic::{AtomicU32, Ordering};
 
 /// The bounds of the goal, in bytes.

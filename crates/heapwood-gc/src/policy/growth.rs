@@ -9,7 +9,7 @@
 //! [`SMALL`] for each mutator that allocates.
 
 use super::tunables::growth::*;
-use crate::options::Config;
+use crate::settings::options::Config;
 use heapwood_heap::OpenSpans;
 
 /// The cost of all collections since the last full one, and the CPU time of the process meanwhile.

@@ -12,7 +12,7 @@
 
 use super::tunables::goal::LEAST_BUDGET;
 use super::tunables::nursery::*;
-use crate::options::Generational;
+use crate::settings::options::Generational;
 
 /// What a collection freed, and what it cost.
 #[derive(Clone, Copy, Debug, Default)]

@@ -3,7 +3,7 @@
 //! and pages, are in `heapwood-heap/policy`.
 //! Invariant: policies use no other numbers.
 
-/// How much a heap may grow between two full collections (docs/results/costs.md, docs/results/threads.md).
+/// How much a heap may grow between two full collections (docs/results/2026-11/costs.tsv, threads.tsv).
 pub(super) mod growth {
     /// The part of CPU time that collecting may take.
     pub(in crate::policy) const WANTED_CPU: f64 = 0.07;
@@ -24,7 +24,7 @@ pub(super) mod growth {
     pub(in crate::policy) const HUGE: usize = 64 << 30;
 }
 
-/// When young collections come (docs/results/young.md).
+/// When young collections come (docs/results/2026-11/young.tsv).
 pub(super) mod nursery {
     /// The smallest nursery in bytes, the first, and the largest.
     pub(in crate::policy) const LEAST: usize = 1 << 20;
@@ -56,7 +56,7 @@ pub(super) mod nursery {
     pub(in crate::policy) const MOST_TIME: u64 = 2_000_000;
 }
 
-/// The goal, and collections near a limit (docs/results/costs.md).
+/// The goal, and collections near a limit (docs/results/2026-11/costs.tsv).
 pub(super) mod goal {
     /// A heap is near its limit when less than this part is left.
     pub(in crate::policy) const NEAR: usize = 16;

@@ -4,7 +4,7 @@
 use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{Ordering, compiler_fence};
-use heapwood_os::message::corrupt;
+use heapwood_os::diagnose::message::corrupt;
 
 /// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
 /// through [`Mutator::push_frame`](crate::Mutator::push_frame) or inline.

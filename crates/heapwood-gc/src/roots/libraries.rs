@@ -8,7 +8,7 @@ use super::table::RootTable;
 use core::ops::Range;
 use core::time::Duration;
 use heapwood_layout::WORD;
-use heapwood_os::loaded;
+use heapwood_os::process::loaded;
 use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, MappedArray, OsError, Pagemap, Peek};
 
 /// Words that are read at once: those of a page of the smallest kind, so that all are there or none. A marker scans one

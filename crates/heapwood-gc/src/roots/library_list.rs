@@ -5,9 +5,9 @@
 
 use super::table::RootTable;
 use core::ops::Range;
-use heapwood_os::loaded::{self, Counts, Library};
-use heapwood_os::message::corrupt;
-use heapwood_os::region::Zeroed;
+use heapwood_os::diagnose::message::corrupt;
+use heapwood_os::memory::region::Zeroed;
+use heapwood_os::process::loaded::{self, Counts, Library};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 /// The most segments in the list; most libraries have one.

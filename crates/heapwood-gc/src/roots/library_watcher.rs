@@ -13,8 +13,8 @@ use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
-use heapwood_os::clock::monotonic_ns;
-use heapwood_os::futex::{wait, wait_for, wake};
+use heapwood_os::process::clock::monotonic_ns;
+use heapwood_os::threads::futex::{wait, wait_for, wake};
 use heapwood_os::{KernelRef, MappedBox, OsError, Thread};
 
 /// Bytes of the thread's stack.
@@ -163,7 +163,7 @@ unsafe extern "C" fn entry(shared: *mut c_void) -> *mut c_void {
 mod tests {
     use super::*;
     use heapwood_os::SYSTEM;
-    use heapwood_os::loaded::for_each_library;
+    use heapwood_os::process::loaded::for_each_library;
 
     #[test]
     fn there_is_no_answer_while_another_has_the_loaders_lock() {

@@ -46,6 +46,7 @@ pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
 
 use crate::error::{HandleError, RootError};
 use crate::inject::{Fault, FaultInjector};
+use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
 use changed_handles::ChangedHandles;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_os::{ForkLock, KernelRef, Lock, OsError, TimedLock};
@@ -53,12 +54,12 @@ use libraries::Libraries;
 
 /// The roots of a heap that belong to no thread.
 pub(crate) struct Roots {
-    table: TimedLock<RootTable>,
-    handles: TimedLock<Handles>,
-    stacks: Lock<OtherStacks>,
+    table: TimedLock<RootTable, ROOT_TABLE>,
+    handles: TimedLock<Handles, HANDLES>,
+    stacks: Lock<OtherStacks, STACKS>,
     changed: ChangedHandles,
     /// Libraries whose data are roots; none before the first.
-    libraries: Lock<Option<Libraries>>,
+    libraries: Lock<Option<Libraries>, LIBRARIES>,
     has_libraries: AtomicBool,
 }
 
@@ -137,16 +138,16 @@ impl Roots {
         }
     }
 
-    pub(crate) fn table(&self) -> &TimedLock<RootTable> {
+    pub(crate) fn table(&self) -> &TimedLock<RootTable, ROOT_TABLE> {
         &self.table
     }
 
-    pub(crate) fn handles(&self) -> &TimedLock<Handles> {
+    pub(crate) fn handles(&self) -> &TimedLock<Handles, HANDLES> {
         &self.handles
     }
 
     /// Stacks that threads switch to.
-    pub(crate) fn stacks(&self) -> &Lock<OtherStacks> {
+    pub(crate) fn stacks(&self) -> &Lock<OtherStacks, STACKS> {
         &self.stacks
     }
 

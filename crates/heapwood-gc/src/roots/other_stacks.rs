@@ -10,7 +10,7 @@ use crate::error::{RootError, StackError};
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray};
 
 /// The most stacks: their records reserve 64 MiB of addresses, once there is one.

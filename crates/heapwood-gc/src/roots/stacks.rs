@@ -11,8 +11,8 @@ use core::cell::Cell;
 use core::ops::Range;
 use core::sync::atomic::{Ordering, compiler_fence};
 use heapwood_layout::WORD;
-use heapwood_os::signal::Interrupted;
-use heapwood_os::stack::{StackBounds, thread_pointer};
+use heapwood_os::threads::signal::Interrupted;
+use heapwood_os::threads::stack::{StackBounds, thread_pointer};
 
 /// The stack on which a thread is attached, as far as the client knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 //! committed as they are needed.
 
 use crate::error::RootError;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 /// The most roots of a heap.
@@ -205,7 +205,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_refuses_is_an_error_and_no_loss() {
-        static KERNEL: heapwood_os::faulty::Faulty = heapwood_os::faulty::Faulty::new();
+        static KERNEL: heapwood_os::testing::faulty::Faulty = heapwood_os::testing::faulty::Faulty::new();
         let mut roots = RootTable::new(&KERNEL).unwrap();
         KERNEL.refuse(0);
         assert!(matches!(roots.add(RootKind::Slots, 8, 1), Err(RootError::Kernel(_))));

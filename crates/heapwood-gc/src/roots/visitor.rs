@@ -9,13 +9,14 @@ use super::other_stacks::OtherStacks;
 use super::stacks::ThreadStack;
 use super::table::{RootKind, RootTable};
 use crate::inject::{Fault, FaultInjector};
+use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
 use core::fmt;
 use core::ops::Range;
 use core::time::Duration;
 use heapwood_heap::{ArenaWords, Collection, Owner};
 use heapwood_layout::WORD;
 use heapwood_os::LockGuard;
-use heapwood_os::timed_lock::TimedGuard;
+use heapwood_os::threads::timed_lock::TimedGuard;
 
 /// The kind of a run of root words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,11 +78,11 @@ pub(crate) struct ThreadRoots<'m> {
 
 /// The roots of a heap, under their locks.
 pub(crate) struct LockedRoots<'r> {
-    pub(super) table: TimedGuard<'r, RootTable>,
-    pub(super) handles: TimedGuard<'r, Handles>,
-    pub(super) stacks: LockGuard<'r, OtherStacks>,
+    pub(super) table: TimedGuard<'r, RootTable, ROOT_TABLE>,
+    pub(super) handles: TimedGuard<'r, Handles, HANDLES>,
+    pub(super) stacks: LockGuard<'r, OtherStacks, STACKS>,
     pub(super) changed: &'r ChangedHandles,
-    pub(super) libraries: LockGuard<'r, Option<Libraries>>,
+    pub(super) libraries: LockGuard<'r, Option<Libraries>, LIBRARIES>,
 }
 
 impl LockedRoots<'_> {

@@ -1,12 +1,12 @@
 //! The fork gate of a heap: a fork waits for slices of work of the library's own threads, and of threads that collect.
 //! Each slice is short, and between two slices the heap is whole: so a child finds it. A fork may come during a full
-//! marking, however long that takes: a child can discard the marking's writes (`fork.rs`).
+//! marking, however long that takes: a child can discard the marking's writes (`process/fork.rs`).
 //!
 //! Invariant: no slice begins during a fork, and the fork goes on when no slice is active. Both sides write their word
 //! and then read the other's, sequentially consistently.
 
 use core::sync::atomic::{AtomicU32, Ordering};
-use heapwood_os::futex;
+use heapwood_os::threads::futex;
 
 /// A stop holds the registry's lock.
 pub(crate) const REGISTRY: u32 = 1;

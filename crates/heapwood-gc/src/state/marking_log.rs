@@ -3,6 +3,7 @@
 //! a marking, and freeing takes locks anyway. Invariant: a shaded object is marked, and is on the list or was taken off
 //! it, or `missed` is set; then the marking scans all marked objects again.
 
+use crate::lock_order::{MARKING_LOG, TRACE_TURN};
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_heap::ObjectRef;
 use heapwood_os::KernelRef;
@@ -55,11 +56,11 @@ struct LogLists {
 
 /// Messages of mutators to a marking; no lists while there is none.
 pub(crate) struct MarkingLog {
-    lists: Lock<Option<LogLists>>,
+    lists: Lock<Option<LogLists>, MARKING_LOG>,
     /// The list lacks shaded objects.
     missed: AtomicBool,
     /// Held by the mutator that runs a trace function for its barrier.
-    tracing: Lock<()>,
+    tracing: Lock<(), TRACE_TURN>,
 }
 
 impl MarkingLog {
@@ -95,7 +96,7 @@ impl MarkingLog {
     }
 
     /// The turn to run a trace function for the barrier.
-    pub(crate) fn turn(&self) -> LockGuard<'_, ()> {
+    pub(crate) fn turn(&self) -> LockGuard<'_, (), TRACE_TURN> {
         self.tracing.lock()
     }
 }
@@ -132,7 +133,7 @@ impl MarkingLog {
 mod tests {
     use super::*;
     use heapwood_os::SYSTEM;
-    use heapwood_os::faulty::Faulty;
+    use heapwood_os::testing::faulty::Faulty;
 
     #[test]
     fn what_is_shaded_comes_once_and_what_has_no_room_is_missed() {

@@ -1,9 +1,9 @@
 //! The threads that mark for a heap at this moment, so that calls from trace functions are rejected. Invariant: a
 //! thread's pointer is here exactly as long as it marks.
 
-use crate::options::Config;
+use crate::settings::options::Config;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_os::stack::thread_pointer;
+use heapwood_os::threads::stack::thread_pointer;
 
 /// The threads that mark.
 pub(crate) struct MarkingThreads {

@@ -5,8 +5,9 @@
 //! (measured in docs/design/barrier.md). Invariant: every such store since the last collection is in a chunk, or the
 //! set has overflowed and the next collection is a full one.
 
+use crate::lock_order::REMEMBERED;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 
 /// The words of a chunk: a kernel page.
@@ -54,7 +55,7 @@ impl RememberedChunk {
 pub(crate) struct RememberedSet {
     chunks: MappedArray<RememberedChunk>,
     /// Chunks given out since the last collection, and committed chunks.
-    used: Lock<(usize, usize)>,
+    used: Lock<(usize, usize), REMEMBERED>,
     /// The most chunks that may be given out.
     most: AtomicUsize,
     overflowed: AtomicBool,

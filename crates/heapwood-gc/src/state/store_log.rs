@@ -2,17 +2,18 @@
 //! Verify mode compares it with the words that changed. It is like a remembered set, for another purpose. Invariant: a
 //! word of the heap has its bit set if a store to it was noted.
 
+use crate::lock_order::STORE_LOG;
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_heap::{Address, ObjectRef, Space};
 use heapwood_layout::WORD;
-use heapwood_os::message::corrupt;
+use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
 
 /// The log of a heap.
 pub(crate) struct StoreLog {
     bits: MappedArray<AtomicU64>,
     /// The bytes of the heap that have committed bits.
-    committed: Lock<usize>,
+    committed: Lock<usize, STORE_LOG>,
 }
 
 impl StoreLog {

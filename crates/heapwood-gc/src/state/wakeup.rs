@@ -5,8 +5,8 @@
 
 use core::sync::atomic::{AtomicU32, Ordering, fence};
 use core::time::Duration;
-use heapwood_os::clock::{monotonic_ns, thread_cpu_ns};
-use heapwood_os::futex::{wait, wait_for, wake};
+use heapwood_os::process::clock::{monotonic_ns, thread_cpu_ns};
+use heapwood_os::threads::futex::{wait, wait_for, wake};
 use heapwood_pages::Clock;
 
 /// Bit of the word: the thread is to end.

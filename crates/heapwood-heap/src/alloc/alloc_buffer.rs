@@ -14,7 +14,7 @@ use crate::spans::span::NO_SPAN;
 use core::cell::Cell;
 use core::ops::Range;
 use core::ptr::NonNull;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_pages::PageIndex;
 
 /// One shape's run of free cells. Inline code outside this library reads the first 20 bytes: their layout is frozen.

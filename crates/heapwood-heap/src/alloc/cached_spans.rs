@@ -10,7 +10,7 @@ use crate::freed::FreedCells;
 use crate::spans::lookup::Spans;
 use crate::spans::span_list::SpanList;
 use core::cell::Cell;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_pages::{PageCount, PageIndex};
 
 /// The most spans of one refill: 1 MiB with 8 KiB each.

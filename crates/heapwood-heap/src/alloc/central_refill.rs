@@ -11,7 +11,7 @@ use crate::freed::FreedCells;
 use crate::layout::shape_id::ShapeId;
 use crate::reclaim::central::{Central, RefillResult, ReturnedSpans};
 use crate::spans::span_list::SpanList;
-use heapwood_os::timed_lock::ticks;
+use heapwood_os::threads::timed_lock::ticks;
 use heapwood_pages::PageCount;
 
 /// The most pages for new spans that one refill grants: 4 MiB.

@@ -10,7 +10,7 @@ use crate::pages::page_blocks::PageBlocks;
 use crate::reclaim::central::{Account, Share, SweptSpans};
 use crate::reclaim::clock::Swept;
 use core::cell::Cell;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_pages::{PAGE_SIZE, PageCount};
 
 /// A mutator's cache, besides its buffers.

@@ -21,7 +21,7 @@
 //!
 //! Freeing a whole arena at once is as old as Hanson's "Fast allocation and deallocation of memory based on object
 //! lifetimes" (1990). The use of huge pages for arenas, and the release after 8 MiB rather than 64, come from
-//! golang/go#51667; the measurements are in docs/design/arenas.md.
+//! golang/go#51667; the measurements are in docs/results/2026-11/arenas.tsv.
 
 mod allocate;
 pub(crate) mod chunk;

@@ -2,7 +2,7 @@
 //! pointers are, or, where the bits have room for it, the number of the object's shape. Invariant: in a shared span,
 //! the bits of an object are those of its layout, and zero to the end of its cell, or their first two whole bytes are
 //! its shape's number; elsewhere they mean nothing. A span's bits fill whole words, so they belong to the span's owner.
-//! They stand beside the heap rather than in each span, as mark bits do (docs/design/metadata.md).
+//! They stand beside the heap rather than in each span, as mark bits do (docs/design/memory.md).
 
 use crate::address::ObjectRef;
 use crate::granule::GRANULE;

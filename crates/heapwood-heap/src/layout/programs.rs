@@ -4,11 +4,12 @@
 
 use crate::error::RegisterProgramError;
 use crate::layout::program_id::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_NODES, ProgramId};
+use crate::lock_order::PROGRAMS;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_layout::program::{Nest, NestErrorKind, Node, Program};
-use heapwood_os::mapped_index::hash;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::mapped_index::hash;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, MappedIndex, OsError};
 
 /// Room for a value.
@@ -41,7 +42,7 @@ pub(crate) struct Programs {
     nodes: MappedArray<Slot<Node>>,
     /// Scratch space to unroll a program while it is registered.
     unrolled: MappedArray<u64>,
-    registering: Lock<Registering>,
+    registering: Lock<Registering, PROGRAMS>,
 }
 
 /// State of the registration.

@@ -10,8 +10,8 @@ use crate::layout::shape_id::{PerObject, ShapeId, WellKnown};
 use crate::layout::size_class::{MAX_SMALL, SizeClass};
 use core::ops::Deref;
 use heapwood_layout::{Layout, MASK_BLOCKS, MAX_MASK_WORDS, Program, TraceFn, TypeDescriptor};
-use heapwood_os::mapped_index::hash;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::mapped_index::hash;
+use heapwood_os::memory::region::Zeroed;
 
 /// The most words of an element of a slice that is scanned by a mask.
 pub const MAX_ELEMENT_WORDS: usize = u16::MAX as usize;

@@ -8,6 +8,7 @@ use crate::layout::programs::Programs;
 use crate::layout::shape::{Scan, Shape};
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
 use crate::layout::size_class::SizeClass;
+use crate::lock_order::SHAPES;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_layout::Layout;
@@ -23,7 +24,7 @@ pub(crate) struct Shapes {
     /// The numbers in use, 0 included.
     count: AtomicU32,
     programs: Programs,
-    registering: TimedLock<Registering>,
+    registering: TimedLock<Registering, SHAPES>,
 }
 
 /// State of the registration.

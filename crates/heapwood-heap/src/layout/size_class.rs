@@ -14,7 +14,7 @@ use heapwood_pages::{PAGE_SIZE, PageCount};
 pub(crate) const CLASSES: usize = 72;
 /// The largest size with a class; larger objects get pages of their own.
 pub const MAX_SMALL: usize = 32 << 10;
-/// The fewest pages of a span. One page was as fast as four or eight (docs/design/metadata.md), and wastes least.
+/// The fewest pages of a span. One page was as fast as four or eight (docs/design/memory.md), and wastes least.
 pub(crate) const MIN_SPAN_PAGES: usize = 1;
 
 const LINEAR: usize = 16;

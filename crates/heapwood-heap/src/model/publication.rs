@@ -7,7 +7,7 @@
 use super::{ONE, World, spawn};
 use crate::publication::{self, mutant};
 use core::sync::atomic::Ordering::{Relaxed, Release};
-use heapwood_os::sync::{AtomicUsize, fence};
+use heapwood_os::threads::sync::{AtomicUsize, fence};
 use loom::cell::UnsafeCell;
 use std::sync::Arc;
 

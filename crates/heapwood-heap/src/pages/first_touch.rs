@@ -2,8 +2,8 @@
 //! page in a quarter of a millisecond; 512 small pages take four times as long. In a virtual machine with free page
 //! reporting, the host must find memory for each huge page that was not in use lately; this took 4 to 8 ms, while small
 //! pages are mostly still the guest's. A program that grew to 500 MiB spent two fifths of its time on this
-//! (docs/results/young.md). So the heap touches and times one huge page of each piece it grows by. If that takes too
-//! long, it uses small pages until it is half as large again. Invariant: the decision affects only speed.
+//! (docs/results/2026-11/young.tsv). So the heap touches and times one huge page of each piece it grows by. If that takes
+//! too long, it uses small pages until it is half as large again. Invariant: the decision affects only speed.
 
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 

@@ -5,11 +5,11 @@
 use crate::pages::first_touch::FirstTouch;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_os::{HUGE_PAGE, KernelRef, OsError, Reservation, clock, round_up};
+use heapwood_os::{HUGE_PAGE, KernelRef, OsError, Reservation, process::clock, round_up};
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 /// A heap up to this size (8 MiB) has small pages; otherwise a hundred heaps of a few KiB would have a huge page each
-/// (docs/results/costs.md).
+/// (docs/results/2026-11/costs.tsv).
 const HUGE_FROM: PageIndex = PageIndex((8 << 20) / PAGE_SIZE);
 /// Objects from this size on may be sparse.
 const SPARSE: PageCount = PageCount::from_bytes(1 << 30);
@@ -105,7 +105,7 @@ impl Memory {
     }
 
     /// Prepares a huge chunk of an arena for first use: it gets a huge page, touched at once, whatever the heap's size.
-    /// So it costs one fault instead of five hundred (docs/design/huge-page-diagnosis.md).
+    /// So it costs one fault instead of five hundred (docs/results/2026-11/first-touch.tsv).
     pub(crate) fn prepare_chunk(&self, first: PageIndex, count: PageCount) {
         if !self.huge_pages {
             return;

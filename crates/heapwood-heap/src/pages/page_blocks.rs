@@ -3,7 +3,7 @@
 //! they are returned.
 
 use core::cell::{Cell, UnsafeCell};
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_pages::{AllocateError, Bits48, LongCache, PageCache, PageCount, PageRun, SharedPages};
 
 /// The number of blocks: 256 pages, 2 MiB.

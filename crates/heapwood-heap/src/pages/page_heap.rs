@@ -15,7 +15,7 @@ use crate::pages::first_touch::FirstTouch;
 use crate::pages::memory::Memory;
 use crate::spans::lookup::Spans;
 use crate::spans::span::Span;
-use heapwood_os::message::corrupt;
+use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, OsError};
 use heapwood_pages::{
     Bits48, Effort, GrowError, NewError, PAGE_SIZE, PageCount, PageIndex, PageRun, ReleasePolicy, SharedPages,

@@ -3,7 +3,7 @@
 //! at once. Invariant: none beyond timing. A stale set bit costs one central refill, a stale clear bit one new span.
 
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
-use heapwood_os::sync::{AtomicU64, Ordering};
+use heapwood_os::threads::sync::{AtomicU64, Ordering};
 
 /// Words of a set of all shapes.
 pub(crate) const WORDS: usize = MAX_SHAPES / 64;

@@ -33,7 +33,7 @@ use crate::spans::large_objects::LargeObjects;
 use crate::spans::lookup::Spans;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::{PAGE_SIZE, PageCount};
 

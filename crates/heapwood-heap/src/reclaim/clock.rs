@@ -6,7 +6,7 @@
 
 use core::ops::{Add, Sub};
 use core::sync::atomic::{AtomicU64, Ordering};
-use heapwood_os::timed_lock::{TickClock, ticks};
+use heapwood_os::threads::timed_lock::{TickClock, ticks};
 
 /// The kind of thread that sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

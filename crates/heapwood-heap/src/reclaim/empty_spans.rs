@@ -41,7 +41,7 @@ impl<'h> EmptySpans<'h> {
             return;
         }
         if let Err(e) = self.heap.pages().free_batch(&self.runs[..self.len]) {
-            heapwood_os::message::corrupt(format_args!("freeing pages of spans: {e}"));
+            heapwood_os::diagnose::message::corrupt(format_args!("freeing pages of spans: {e}"));
         }
         self.len = 0;
     }

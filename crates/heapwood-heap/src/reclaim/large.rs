@@ -11,7 +11,7 @@ use crate::reclaim::empty_spans::EmptySpans;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
 use core::ops::Range;
-use heapwood_os::sync::yield_now;
+use heapwood_os::threads::sync::yield_now;
 use heapwood_pages::{PageCount, PageIndex};
 
 /// Words of start bits to prefetch ahead: about thirty objects of 80 KiB.

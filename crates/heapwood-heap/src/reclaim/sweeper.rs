@@ -11,6 +11,7 @@ use crate::error::SpaceError;
 use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
 use crate::layout::shape_id::ShapeId;
+use crate::lock_order::{ARENA_CHUNKS, CENTRAL};
 use crate::marks::{Collection, Marks};
 use crate::pages::page_blocks::Aside;
 use crate::pages::page_heap::PageHeap;
@@ -24,8 +25,8 @@ use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
 use core::sync::atomic::AtomicBool;
-use heapwood_os::sync::yield_now;
-use heapwood_os::timed_lock::TimedGuard;
+use heapwood_os::threads::sync::yield_now;
+use heapwood_os::threads::timed_lock::TimedGuard;
 use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, OsError, TimedLock};
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
@@ -40,11 +41,11 @@ const RELEASE_PATIENCE: usize = 1000;
 pub(crate) struct Sweeper {
     heap: PageHeap,
     demand: Demand,
-    central: CachePadded<TimedLock<Central>>,
+    central: CachePadded<TimedLock<Central, CENTRAL>>,
     available: CachePadded<Available>,
     freed: Available,
     clock: CachePadded<ReclaimClock>,
-    chunks: CachePadded<Lock<ArenaChunkPool>>,
+    chunks: CachePadded<Lock<ArenaChunkPool, ARENA_CHUNKS>>,
     /// Unused arena chunks may have marks: the current marking has reached one.
     dangling_marks: AtomicBool,
     clobber: bool,
@@ -102,7 +103,7 @@ impl Sweeper {
     }
 
     /// The arena chunks that no arena has.
-    pub(crate) fn chunks(&self) -> &Lock<ArenaChunkPool> {
+    pub(crate) fn chunks(&self) -> &Lock<ArenaChunkPool, ARENA_CHUNKS> {
         &self.chunks
     }
 
@@ -113,14 +114,14 @@ impl Sweeper {
 
     /// Takes the central lock.
     #[inline]
-    pub(crate) fn lock(&self) -> TimedGuard<'_, Central> {
+    pub(crate) fn lock(&self) -> TimedGuard<'_, Central, CENTRAL> {
         let mut central = self.central.lock();
         central.note_acquisition(false);
         central
     }
 
     /// Takes the central lock for a large object, which is counted apart.
-    pub(crate) fn lock_for_large(&self) -> TimedGuard<'_, Central> {
+    pub(crate) fn lock_for_large(&self) -> TimedGuard<'_, Central, CENTRAL> {
         let mut central = self.central.lock();
         central.note_acquisition(true);
         central

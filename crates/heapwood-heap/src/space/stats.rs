@@ -80,7 +80,7 @@ pub struct SpaceStats {
     pub swept_by_background: u64,
     /// Spans that threads swept that collect.
     pub swept_by_collector: u64,
-    /// The longest that the lock of the span lists was held, in ticks ([`heapwood_os::timed_lock`]).
+    /// The longest that the lock of the span lists was held, in ticks ([`heapwood_os::threads::timed_lock`]).
     pub hold_spans: u64,
     /// All the time that it was held, by any thread, in ticks.
     pub held_spans: u64,

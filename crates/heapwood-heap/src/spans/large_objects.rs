@@ -5,7 +5,7 @@
 //! ends only after the bit was cleared.
 
 use core::ops::Range;
-use heapwood_os::sync::{AtomicArray, AtomicU64, Ordering};
+use heapwood_os::threads::sync::{AtomicArray, AtomicU64, Ordering};
 use heapwood_os::{KernelRef, OsError};
 use heapwood_pages::{PageCount, PageIndex};
 

@@ -20,7 +20,7 @@ use crate::address::{Address, ObjectRef};
 use crate::layout::shape_id::ShapeId;
 use crate::layout::size_class::{cell_at, reciprocal};
 use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
-use heapwood_os::region::Zeroed;
+use heapwood_os::memory::region::Zeroed;
 use heapwood_pages::PageCount;
 
 /// No span: the end of a list.

@@ -46,7 +46,7 @@ impl Witness {
 
 #[cfg(loom)]
 mod modelled {
-    use heapwood_os::sync::{AtomicU32, Ordering, UnsafeCell};
+    use heapwood_os::threads::sync::{AtomicU32, Ordering, UnsafeCell};
     use heapwood_pages::PageIndex;
 
     /// Models have small heaps.

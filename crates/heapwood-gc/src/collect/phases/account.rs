@@ -12,7 +12,7 @@ use crate::pause::Pause;
 use crate::policy::{Efficiency, Spent};
 use core::sync::atomic::Ordering;
 use heapwood_heap::Collection;
-use heapwood_os::clock;
+use heapwood_os::process::clock;
 
 /// The totals of a collection, in bytes.
 pub(in crate::collect) struct CollectionTotals {

@@ -3,6 +3,7 @@
 
 use super::super::cause::Cause;
 use super::super::collector::{Collector, Work};
+use crate::lock_order::SWEEPING;
 use crate::policy::Bounds;
 use crate::state::State;
 use heapwood_heap::{Collection, Space, Sweeping};
@@ -14,7 +15,7 @@ pub(in crate::collect) struct Prepared<'c> {
     /// What bounds the heap's goal, if a full collection is to set one.
     bounds: Option<Bounds>,
     /// The background sweeper's lock: it has no batch in hand, and takes none.
-    _sweeping: LockGuard<'c, ()>,
+    _sweeping: LockGuard<'c, (), SWEEPING>,
 }
 
 impl Prepared<'_> {

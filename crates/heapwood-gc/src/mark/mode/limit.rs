@@ -1,6 +1,6 @@
 //! The time limit of a marking. Invariant: a limit that was reached stays reached.
 
-use heapwood_os::clock::monotonic_ns;
+use heapwood_os::process::clock::monotonic_ns;
 
 /// The time limit of a marking.
 pub(in crate::mark) trait Limit {

@@ -4,7 +4,7 @@
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, FreeError, Heap, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ArenaKind, MOST_IN_ARENA, ObjectRef};

@@ -2,7 +2,7 @@
 //! anything. Verify mode checks what each collection leaves.
 
 use core::time::Duration;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{AllocError, ArenaError, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_heap::{ArenaHeader, ArenaKind, ArenaLayout};

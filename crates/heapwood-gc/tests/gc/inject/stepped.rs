@@ -2,7 +2,7 @@
 
 use crate::stepped::driver::{Play, Program};
 use heapwood_gc::inject::Fault;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc_testing::planted::{Caught, plant};
 
 /// Plays four programs with an error planted until each objects.

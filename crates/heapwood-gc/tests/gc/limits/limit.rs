@@ -220,7 +220,8 @@ fn threads_that_compete_for_what_is_free_are_not_refused() {
 /// old and dead.
 #[test]
 fn large_objects_take_the_place_of_old_ones() {
-    let heap = heap(PRECISE.generational(heapwood_gc::options::Generational::Always).min_heap(16 << 20));
+    let heap =
+        heap(PRECISE.generational(heapwood_gc::settings::options::Generational::Always).min_heap(16 << 20));
     let mutator = attach(&heap);
     let (node, large) = (node_type(&heap), pointer_free(&heap, 12 << 20));
     let mut roots = Slots::new(&heap, 1);

@@ -3,7 +3,7 @@
 
 use heapwood_gc::{AllocError, Attached, Config, Heap, HeapBox, HeapError, Mutator, RootError};
 use heapwood_gc_testing::*;
-use heapwood_os::faulty::Faulty;
+use heapwood_os::testing::faulty::Faulty;
 use heapwood_os::{KernelRef, OsError};
 
 /// What refused, if anything did.

@@ -2,7 +2,7 @@
 //! one to many side by side, in the order of allocation and shuffled, with every way of finding a node's pointers, and
 //! with mark stacks that overflow. What lives is counted exactly each time, and no list is cut.
 
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, Mutator, ObjectType, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_layout::TypeDescriptor;

@@ -2,7 +2,7 @@
 
 use heapwood_gc::Heap;
 use heapwood_gc_testing::*;
-use heapwood_os::faulty::Faulty;
+use heapwood_os::testing::faulty::Faulty;
 use heapwood_os::{Kernel, OsError, SYSTEM};
 use std::sync::atomic::{AtomicUsize, Ordering};
 

@@ -1,7 +1,7 @@
 //! The heaps a program is played on.
 
 use heapwood_gc::Config;
-use heapwood_gc::options::{Generational, Stop};
+use heapwood_gc::settings::options::{Generational, Stop};
 
 /// One heap's settings and the program's size.
 #[derive(Clone, Copy, Debug)]

@@ -3,10 +3,10 @@
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, HeapBox, HeapError};
 use heapwood_gc_testing::*;
-use heapwood_os::signal::{Sent, send};
+use heapwood_os::threads::signal::{Sent, send};
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Barrier;
 

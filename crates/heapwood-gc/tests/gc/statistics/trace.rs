@@ -1,12 +1,12 @@
 //! The phase clock adds up; what a heap tells of its collections reads as Go's gctrace does, comes from every heap where
 //! the variable asks for it, and once; the counters move when and as they should.
 
-use heapwood_gc::options::GcTrace;
+use heapwood_gc::settings::options::GcTrace;
 use heapwood_gc::{Config, Heap, HeapBox, Stats};
 use heapwood_gc_testing::*;
 use heapwood_heap::Sweeping;
 use heapwood_os::SYSTEM;
-use heapwood_os::exit::at_exit;
+use heapwood_os::process::exit::at_exit;
 use regex::Regex;
 use std::sync::Mutex;
 

@@ -6,7 +6,7 @@ use crate::oracle::check::{self, Depth, Outcome};
 use crate::oracle::settings::{ALL, Settings};
 use crate::oracle::world::World;
 use heapwood_gc::Config;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc_testing::model::graph::{Id, Masked};
 use heapwood_heap::Address;
 

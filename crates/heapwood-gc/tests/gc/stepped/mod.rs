@@ -13,7 +13,7 @@ mod second;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use driver::{Done, Play, Program};
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, HeapBox, Mutator, Tracer, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ArenaKind, ObjectRef};

@@ -4,7 +4,7 @@
 //! the threads of other tests are none of its children's.
 
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_gc::options::Stop;
+use heapwood_gc::settings::options::Stop;
 use heapwood_gc::{Config, Heap, Mutator, Tracer};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;

@@ -3,7 +3,7 @@
 //! HEAPWOOD_LONG=1 at full size.
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use heapwood_gc::options::Stop;
+use heapwood_gc::settings::options::Stop;
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_os::{Kernel, SYSTEM};
@@ -146,7 +146,7 @@ fn a_thousand_threads_asleep_outside_of_regions_are_stopped() {
                     assert_eq!(read, 0, "the call was interrupted: {}", std::io::Error::last_os_error());
                 } else {
                     while awake.load(Ordering::SeqCst) == 0 {
-                        heapwood_os::futex::wait(awake, 0);
+                        heapwood_os::threads::futex::wait(awake, 0);
                     }
                 }
                 assert_eq!(get(std::hint::black_box(held), 9), t);
@@ -169,7 +169,7 @@ fn a_thousand_threads_asleep_outside_of_regions_are_stopped() {
         // SAFETY: the others sleep.
         assert!(unsafe { heap.owned_unused_bytes() } > threads * types.len() * 4096);
         awake.store(1, Ordering::SeqCst);
-        heapwood_os::futex::wake(&awake, i32::MAX);
+        heapwood_os::threads::futex::wake(&awake, i32::MAX);
         // SAFETY: nobody writes there.
         assert_eq!(unsafe { libc::close(pipe[1]) }, 0);
     });

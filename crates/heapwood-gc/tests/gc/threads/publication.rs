@@ -5,7 +5,7 @@
 //! the same are heapwood-heap's `model/publication.rs`. Invariant: a node says its kind, its number, and the number turned over.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, Mutator, ObjectType};
 use heapwood_gc_testing::*;
 use heapwood_heap::ObjectRef;

@@ -4,7 +4,7 @@
 
 use super::cluster::Object;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_gc::options::Stop;
+use heapwood_gc::settings::options::Stop;
 use heapwood_gc::{Heap, RootToken};
 use heapwood_gc_testing::model::kinds::WORD;
 

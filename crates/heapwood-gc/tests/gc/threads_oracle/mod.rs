@@ -21,7 +21,7 @@ pub(crate) mod settings;
 pub(crate) mod worker;
 pub(crate) mod world;
 
-use heapwood_gc::options::Stop;
+use heapwood_gc::settings::options::Stop;
 use heapwood_gc_testing::settings::{amount, first_seed};
 use settings::{ALL, Settings};
 use worker::Done;

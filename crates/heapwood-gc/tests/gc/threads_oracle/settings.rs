@@ -1,7 +1,7 @@
 //! The heaps that threads play on.
 
 use heapwood_gc::Config;
-use heapwood_gc::options::{Generational, Stop};
+use heapwood_gc::settings::options::{Generational, Stop};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {

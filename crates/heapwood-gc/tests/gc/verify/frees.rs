@@ -2,7 +2,7 @@
 //! later: no program can know what a word of a stack keeps alive, and what was dropped is nobody's to clear.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_layout::{TraceContext, TypeDescriptor};

@@ -3,7 +3,7 @@
 
 use core::hint::black_box;
 use heapwood_gc::Config;
-use heapwood_gc::options::Generational;
+use heapwood_gc::settings::options::Generational;
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, CLOBBER, ObjectRef};
 

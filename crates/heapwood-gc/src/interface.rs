@@ -1,0 +1,8 @@
+//! The entry points of programs: what a thread calls on its mutator that may reach the collector. They are methods of
+//! [`Mutator`](crate::Mutator), but need the whole heap, and so lie above it.
+
+pub(crate) mod allocate;
+pub(crate) mod arena;
+pub(crate) mod attach;
+pub(crate) mod external;
+pub(crate) mod free;

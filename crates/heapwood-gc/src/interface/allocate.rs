@@ -1,0 +1,272 @@
+//! Allocation: the fast path, which takes the next cell of a mutator's allocation buffer, and the slow path, which may
+//! collect. Both are methods of a mutator, but need the heap's collector, and so lie above both. Invariant: an object
+//! is never collected before the store that makes it exist. Before an allocation fails, there was a collection that
+//! could have helped, unless the error says that it was put off.
+
+use crate::collect::Cause;
+use crate::error::{AllocError, MisuseError};
+use crate::heap::types::ObjectType;
+use crate::mutator::Mutator;
+use core::ptr::NonNull;
+#[cfg(doc)]
+use heapwood_heap::AllocBuffer;
+use heapwood_heap::{Collection, LargePages, ScanKind, ShapeId, SpaceError};
+use heapwood_os::process::clock;
+
+/// A large object with this many bytes to zero takes so long that other threads must not wait for it.
+const LONG_TO_ZERO: usize = 64 << 10;
+
+/// The most collections by an allocation that finds no room while other threads take the memory that they free.
+const MOST_COLLECTIONS: u32 = 8;
+/// The most collections for which it waits in all: after another thread's collection all memory may be taken before it
+/// runs.
+const MOST_WAITED_FOR: u32 = 64;
+
+/// A large object, or pages for it that take long to zero.
+enum Allocation<'h> {
+    Object(NonNull<u8>),
+    Pages(LargePages<'h>),
+}
+
+impl Mutator {
+    /// A cell of `shape` that is not yet allocated: write the object, then call [`AllocBuffer::commit`]. May collect.
+    #[inline(always)]
+    pub fn reserve(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
+        match self.buffer(shape).peek(cell) {
+            Some(found) => Ok(found),
+            None => self.reserve_slow(shape, cell),
+        }
+    }
+
+    /// The slow path of [`Mutator::reserve`].
+    #[cold]
+    #[inline(never)]
+    pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
+        let buffer = self.buffer(shape);
+        // No collection can be due while a span still has cells, if no thread asks this one to stop.
+        let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
+        if goes_on {
+            let _no_preempt = self.record().no_preempt();
+            if self.owned().continue_run(shape, self.writes_values_whole()) {
+                return Ok(buffer.peek(cell).expect("a run has a cell"));
+            }
+        }
+        self.retry(cell, || self.owned().refill(shape, self.writes_values_whole()))?;
+        // A thread that a signal stopped meanwhile has kept its run; it does not poll before the cell is used.
+        let found = buffer.peek(cell).expect("a refilled bump has a cell");
+        self.remember_reused(found.as_ptr() as usize);
+        Ok(found)
+    }
+
+    /// Allocates an object of a type of this heap; its memory is zero where it may hold pointers. May collect.
+    ///
+    /// # Panics
+    /// If the type is another heap's, and this one has none of its number and size.
+    #[inline]
+    pub fn allocate(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
+        match ty.cell_size() {
+            Some(cell) => {
+                let object = self.reserve(ty.shape(), cell)?;
+                let buffer = self.buffer(ty.shape());
+                assert!(buffer.cell_size() == cell, "the type is another heap's: register it with this one");
+                // SAFETY: it was reserved just now, has the size of the shape's cells, and is zero where it may hold
+                // pointers.
+                unsafe { buffer.commit(object, cell) };
+                Ok(object)
+            }
+            None => self.allocate_large(ty.shape(), ty.size(), false),
+        }
+    }
+
+    /// Allocates an object of zeros. May collect.
+    pub fn allocate_zeroed(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
+        if ty.cell_size().is_none() {
+            return self.allocate_large(ty.shape(), ty.size(), true);
+        }
+        let object = self.allocate(ty)?;
+        if self.heap().space().layouts().shape(ty.shape()).kind() == ScanKind::NoPointers {
+            // SAFETY: the object is new, of this size, and known only to this thread.
+            unsafe { object.as_ptr().write_bytes(0, ty.size()) };
+        }
+        Ok(object)
+    }
+
+    /// Allocates an object with pages of its own. May collect.
+    #[cold]
+    #[inline(never)]
+    pub fn allocate_large(
+        &self,
+        shape: ShapeId,
+        bytes: usize,
+        zeroed: bool,
+    ) -> Result<NonNull<u8>, AllocError> {
+        let owner = self.owned();
+        // Pages that no stop knows of become an object in the no-preempt region in which they are taken.
+        let taken = self.retry(bytes, || {
+            let large = owner.take_large(shape, bytes, zeroed)?;
+            if large.bytes_to_zero() >= LONG_TO_ZERO {
+                return Ok(Allocation::Pages(large));
+            }
+            large.zero();
+            Ok(Allocation::Object(large.finish()))
+        })?;
+        let large = match taken {
+            Allocation::Object(object) => return Ok(object),
+            Allocation::Pages(large) => large,
+        };
+        if self.blocking(|| large.zero()).is_err() {
+            // On an unknown stack the thread cannot enter a blocking region: collections wait for it.
+            large.zero();
+        }
+        let _no_preempt = self.record().no_preempt();
+        Ok(large.finish())
+    }
+
+    /// Calls `attempt`, which asks for memory for an object of `bytes` bytes, until it succeeds; collects when that is
+    /// due or may help.
+    pub(crate) fn retry<R>(
+        &self,
+        bytes: usize,
+        attempt: impl Fn() -> Result<R, SpaceError>,
+    ) -> Result<R, AllocError> {
+        let heap = self.heap();
+        let (state, space, pacer) = (heap.state(), heap.space(), heap.pacer());
+        self.check().map_err(AllocError::Misuse)?;
+        if self.is_thread_asked_to_stop() {
+            self.safepoint_slow();
+        }
+        match state.stress() {
+            Some(Collection::Full) => self.collect().map_err(AllocError::Misuse)?,
+            Some(Collection::Young) => self.collect_young().map_err(AllocError::Misuse)?,
+            None => {}
+        }
+        let may_collect = || pacer.may_collect(state.cycles().live_in_full(), clock::monotonic_ns());
+        let (mut collections, mut mine) = (0, 0);
+        loop {
+            let (seen, cycle) =
+                ((state.cycles().collections(), state.cycles().full_collections()), space.cycle());
+            let (attempted, trimmed) = {
+                let _no_preempt = self.record().no_preempt();
+                let trimmed = (collections > 0).then(|| space.arenas().trimmed_in());
+                (attempt(), trimmed)
+            };
+            let refused = match attempted {
+                Ok(result) => return Ok(result),
+                Err(refused) => refused,
+            };
+            let due = matches!(refused, SpaceError::CollectionDue);
+            match refused {
+                // Other threads may have used up a new budget meanwhile, so a second due collection is no failure. Near
+                // a limit a collection may be put off: then the remaining memory is used first.
+                SpaceError::CollectionDue if !may_collect() => {
+                    let _no_preempt = self.record().no_preempt();
+                    space.put_off_collection(cycle);
+                    continue;
+                }
+                SpaceError::CollectionDue => {}
+                // The same holds for memory that other threads have taken since; but fragmented memory never fits.
+                _ if collections > 0 && !self.helps_again(bytes, (collections, mine), trimmed)
+                    || !may_collect() =>
+                {
+                    pacer.share().refused();
+                    return Err(self.refusal(bytes, refused, collections == 0));
+                }
+                _ => collections += 1,
+            }
+            let collected = match due {
+                true => heap.collect_if(
+                    self,
+                    || state.cycles().collections() == seen.0,
+                    Cause::BudgetExhausted(bytes),
+                ),
+                // A young collection by another thread meanwhile has not looked for room.
+                false => heap.collect_if(
+                    self,
+                    || state.cycles().full_collections() == seen.1,
+                    Cause::AllocationFailed,
+                ),
+            };
+            mine += (collected.map_err(AllocError::Misuse)? && !due) as u32;
+        }
+    }
+
+    /// Whether another attempt or collection may find room for `bytes` bytes, after `collections`, including `mine` by
+    /// this thread: other threads have taken the memory that those freed, have closed arenas since, or have released
+    /// quarantined addresses since the attempt; `trimmed` is the cycle of the last release before it.
+    #[cold]
+    fn helps_again(&self, bytes: usize, (collections, mine): (u32, u32), trimmed: Option<u32>) -> bool {
+        let (state, pacer) = (self.shared(), self.heap().pacer());
+        let space = state.space();
+        // All that is asked here takes locks: no signal stops the thread while it holds one.
+        let _no_preempt = self.record().no_preempt();
+        let was_taken = || {
+            let handed_out = space.stats().allocated_in_cycle;
+            mine < MOST_COLLECTIONS
+                && pacer.was_used_up(space.most_bytes(), state.cycles().live(), handed_out)
+        };
+        let arenas = || {
+            let arenas = space.arenas();
+            arenas.reclaimable_bytes() >= bytes.max(1) || trimmed != Some(arenas.trimmed_in())
+        };
+        collections < MOST_WAITED_FOR && (was_taken() || arenas())
+    }
+
+    #[cold]
+    fn refusal(&self, bytes: usize, refused: SpaceError, put_off: bool) -> AllocError {
+        let arenas = {
+            let _no_preempt = self.record().no_preempt();
+            self.shared().space().arenas().bytes()
+        };
+        let live = self.shared().cycles().live();
+        match refused {
+            SpaceError::Limit { limit, .. } => AllocError::Limit { bytes, limit, live, put_off, arenas },
+            SpaceError::Memory { most, .. } => AllocError::Memory { bytes, most, live, arenas },
+            SpaceError::Window(e) => AllocError::Window(e),
+            SpaceError::Kernel(e) => AllocError::Kernel(e),
+            SpaceError::CollectionDue => unreachable!("retry goes on while a collection is due"),
+        }
+    }
+
+    /// Collects now. A collection that begins after the call has ended when this returns.
+    ///
+    /// # Errors
+    /// The mutator cannot be used now ([`Mutator::check`]), or the thread runs on another stack than that with which it
+    /// was attached, which cannot be scanned.
+    pub fn collect(&self) -> Result<(), MisuseError> {
+        self.heap().collect_if(self, || true, Cause::Program(Collection::Full)).map(|_| ())
+    }
+
+    /// The same with a young collection, if the heap has young collections now, and otherwise a full one.
+    ///
+    /// # Errors
+    /// As for [`Mutator::collect`].
+    pub fn collect_young(&self) -> Result<(), MisuseError> {
+        self.heap().collect_if(self, || true, Cause::Program(Collection::Young)).map(|_| ())
+    }
+
+    /// Begins a concurrent full marking that this thread drives in steps; false if one is active already, or the kernel
+    /// gives no memory for it. A young collection comes with it. A request for a full collection meanwhile ends it
+    /// first.
+    ///
+    /// # Errors
+    /// As for [`Mutator::collect`], also in the two functions below.
+    #[doc(hidden)]
+    pub fn begin_stepped_marking(&self) -> Result<bool, MisuseError> {
+        let (collector, state) = self.heap().stepped_marking();
+        collector.start_marking(state, self)
+    }
+
+    /// Follows N edges of the marking, or scans N slices of objects; false if nothing is left now.
+    #[doc(hidden)]
+    pub fn step_marking(&self, edges: usize) -> Result<bool, MisuseError> {
+        let (collector, state) = self.heap().stepped_marking();
+        collector.step_marking(state, self, edges)
+    }
+
+    /// Marks everything that is left, and ends the marking like a full collection; false if none is active.
+    #[doc(hidden)]
+    pub fn finish_marking(&self) -> Result<bool, MisuseError> {
+        let (collector, state) = self.heap().stepped_marking();
+        collector.finish_marking(state, self)
+    }
+}

@@ -1,0 +1,304 @@
+//! A heap's part in a fork, so that the child, which has one thread and a copy of the memory, can allocate, collect,
+//! start threads and end.
+//!
+//! Before the fork no thread is in a no-preempt region (`mutator/no_preempt.rs`), no slice of the library's work is
+//! active (`state/fork_gate.rs`), and the forking thread holds all locks, in their order (`lock_order.rs`). It does not take the
+//! locks of a collection that has stopped threads, or waits for them: while the collection waits or marks, it changes
+//! nothing that a child needs, and it goes on in the parent undisturbed. The child abandons it. The next collection
+//! clears its marks. The child flushes other threads' mutators and removes them from the list when the list is next
+//! used, so a child that only calls exec pays nothing.
+//!
+//! Each wait is bounded (`process.rs`). A failed attempt releases its locks before any slice can begin, because a slice
+//! could change the set of locks that the collection holds.
+//!
+//! Invariants: the handlers hold nothing that a child waits for; a child's heap is as if the other threads had been
+//! detached and the collection not begun.
+
+use crate::error::ArenaError;
+use crate::heap::Heap;
+use crate::lock_order::{ARENA_LOG, HELD_BY_FORK, STORE_LOG};
+use crate::process::{Forks, Patience, record};
+use crate::state::fork_gate::{REGISTRY, ROOTS};
+use heapwood_heap::Address;
+use heapwood_os::ForkLock;
+use heapwood_os::diagnose::message::write_line;
+use heapwood_os::threads::lock_order;
+use heapwood_os::threads::stack::{thread_id, thread_pointer};
+
+impl Heap {
+    /// Calls `f` with each lock, in lock order, and whether the collection with the locks `held` holds it.
+    fn for_each_lock(&self, held: u32, f: &mut dyn FnMut(&dyn ForkLock, bool)) {
+        let (collector, state) = (self.collector(), self.state());
+        f(self.registry().fork_lock(), held & REGISTRY != 0);
+        collector.roots().for_each_lock(&mut |lock| f(lock, held & ROOTS != 0));
+        collector.for_each_lock(&mut |lock| f(lock, false));
+        state.for_each_lock(&mut |lock| f(lock, false));
+        f(self.client_lock(), false);
+        if let Some(log) = self.arena_log() {
+            f(log.fork_lock(), false);
+        }
+        self.space().fork_locks(&mut |lock| f(lock, false));
+    }
+
+    /// Checks that [`for_each_lock`](Self::for_each_lock) calls its function with each lock that a fork holds, in lock order.
+    fn check_fork_locks(&self) {
+        let (mut ranks, mut last) = (0, 0);
+        self.for_each_lock(0, &mut |lock, _| {
+            assert!(
+                lock.rank() > last,
+                "a fork takes the lock of rank {} after that of rank {last}",
+                lock.rank()
+            );
+            last = lock.rank();
+            ranks |= lock_order::set_of(&[last]);
+        });
+        let optional = lock_order::set_of(&[ARENA_LOG, STORE_LOG]);
+        assert_eq!(
+            ranks | optional,
+            HELD_BY_FORK,
+            "a fork misses a lock, or holds one that lock_order.rs does not name"
+        );
+    }
+
+    /// Releases those of the first `count` locks that this thread took while a collection held `held`.
+    fn let_go(&self, held: u32, count: usize) {
+        let mut number = 0;
+        self.for_each_lock(held, &mut |lock, is_held| {
+            if number < count && !is_held {
+                // SAFETY: taken by `before_fork`, on this thread.
+                unsafe { lock.let_go() };
+            }
+            number += 1;
+        });
+    }
+}
+
+impl Forks for Heap {
+    fn explain_fault(&self, address: usize) -> bool {
+        let address = Address::new(address);
+        let Some(place) = self.space().arenas().find(address).filter(|place| !place.is_there) else {
+            return false;
+        };
+        let arena = place.arena;
+        write_line(format_args!(
+            "heapwood: verify: {address:#x} is used, which was a value of arena {arena}: the arena has been closed or emptied"
+        ));
+        if let Some(log) = self.arena_log() {
+            log.tell_of(arena);
+        }
+        true
+    }
+
+    fn refuse_arena(&self, handle: usize) -> Option<ArenaError> {
+        Heap::refuse_arena(self, handle)
+    }
+
+    fn before_fork(&self, patience: &Patience) -> bool {
+        if cfg!(debug_assertions) {
+            self.check_fork_locks();
+        }
+        let gate = self.state().fork_gate();
+        if !patience.waits_until(|| !gate.has_slices()) {
+            return false;
+        }
+        let (held, mut passed, mut whole) = (gate.held(), 0, true);
+        self.for_each_lock(held, &mut |lock, is_held| {
+            whole = whole && (is_held || patience.waits_until(|| lock.try_hold()));
+            passed += usize::from(whole);
+            if whole && passed == 1 {
+                // The registry's lock keeps the threads of the list, and so their records.
+                let mut others = self.registry().attached_list().filter(|m| !m.is_mine());
+                whole = others.all(|m| patience.waits_until(|| !m.is_in_no_preempt()));
+            }
+        });
+        if !whole {
+            self.let_go(held, passed);
+        }
+        whole
+    }
+
+    fn after_fork_in_parent(&self) {
+        self.let_go(self.state().fork_gate().held(), usize::MAX);
+    }
+
+    fn after_fork_in_child(&self) {
+        let (collector, state) = (self.collector(), self.state());
+        // A thread that marks and forks, as a trace function might, goes on in the child, and so does the collection.
+        if state.marking_threads().is_marking(thread_pointer()) {
+            return self.after_fork_in_parent();
+        }
+        let was_stopped = state.fork_gate().held() & REGISTRY != 0;
+        // SAFETY: no other thread exists, this one holds without guards all that it took, and the guarded data are
+        // whole.
+        self.for_each_lock(0, &mut |lock, _| unsafe { lock.free_in_child() });
+        // SAFETY: as above; the holder of these was between two slices, or is an abandoned collection.
+        unsafe { collector.free_in_child(was_stopped) };
+        state.fork_gate().forget();
+        state.marking_threads().forget_markers();
+        self.space().go_on_after_fork();
+        // Other threads' unreported stores are lost.
+        state.remembered().overflow();
+        let mine = record().iter().filter(|m| core::ptr::eq(m.heap(), self));
+        mine.for_each(|m| m.is_this_process(thread_id()));
+        self.registry().adopt(thread_pointer());
+        collector.roots().stacks().lock().forget_threads_but(thread_pointer());
+        self.background().forget_thread();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::heap::HeapBox;
+    use crate::process::forking;
+    use crate::settings::options::{Config, Stop};
+    use core::sync::atomic::{AtomicBool, Ordering};
+    use core::time::Duration;
+    use heapwood_layout::{TraceContext, TypeDescriptor};
+    use heapwood_os::SYSTEM;
+    use std::sync::Mutex;
+
+    const CONFIG: Config = Config::DEFAULT.huge_pages(false).address_space(64 << 20);
+
+    /// A fork waits for the regions and locks of other tests, too: so one at a time.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    /// Forks a child that exits with the result of `f`; returns its exit status.
+    fn in_child(f: impl FnOnce() -> i32) -> i32 {
+        // SAFETY: the child uses heaps, which it may, and exits without the test harness's cleanup. A child that hangs
+        // is killed.
+        unsafe {
+            let child = libc::fork();
+            if child == 0 {
+                libc::alarm(60);
+                libc::_exit(f());
+            }
+            let mut ended = 0;
+            assert_eq!(libc::waitpid(child, &mut ended, 0), child);
+            if libc::WIFEXITED(ended) { libc::WEXITSTATUS(ended) } else { -ended }
+        }
+    }
+
+    /// Forks while another thread is inside something, in each of two heaps, for longer than several attempts take. The
+    /// forking thread waits, and holds nothing afterwards, in either heap: no lock of the last attempt, and none of the
+    /// failed ones.
+    fn a_child_finds_nobody_inside(of: impl Fn(&Heap, &dyn Fn()) + Sync) {
+        let _turn = TURN.lock();
+        let heaps: [HeapBox; 2] = core::array::from_fn(|_| Heap::create(&SYSTEM, CONFIG).unwrap());
+        let work = || heaps.iter().all(|heap| heap.collect().is_ok());
+        for heap in &heaps {
+            let (began, inside) = (AtomicBool::new(false), AtomicBool::new(false));
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let _attached = crate::Mutator::attach(heap, None).unwrap();
+                    of(heap, &|| {
+                        inside.store(true, Ordering::SeqCst);
+                        began.store(true, Ordering::SeqCst);
+                        std::thread::sleep(Duration::from_millis(40));
+                        inside.store(false, Ordering::SeqCst);
+                    });
+                });
+                while !began.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                let ended = in_child(|| match inside.load(Ordering::SeqCst) {
+                    true => 1,
+                    false if heap.mutators() != 0 => 2,
+                    false if !work() => 3,
+                    false => 7,
+                });
+                assert_eq!(ended, 7, "1: forked while a thread was inside; 2: the child has its mutator");
+            });
+            assert!(work());
+        }
+    }
+
+    #[test]
+    fn a_fork_holds_each_lock_of_the_list_in_its_order() {
+        for verify in [false, true] {
+            Heap::create(&SYSTEM, CONFIG.verify(verify)).unwrap().check_fork_locks();
+        }
+    }
+
+    #[test]
+    fn a_fork_waits_for_no_preempt_regions() {
+        a_child_finds_nobody_inside(|_, stay| {
+            let _no_preempt = record().no_preempt();
+            stay();
+        });
+    }
+
+    #[test]
+    fn a_fork_waits_for_slices_of_work() {
+        a_child_finds_nobody_inside(|heap, stay| {
+            let _no_fork = heap.state().fork_gate().no_fork();
+            stay();
+        });
+    }
+
+    #[test]
+    fn a_fork_waits_for_locks() {
+        a_child_finds_nobody_inside(|heap, stay| {
+            let _first = heap.registry().lock();
+            stay();
+        });
+        a_child_finds_nobody_inside(|heap, stay| {
+            let _one = heap.collector().roots().stacks().lock();
+            stay();
+        });
+        a_child_finds_nobody_inside(|heap, stay| {
+            let _late = heap.client_lock().lock();
+            stay();
+        });
+    }
+
+    /// A trace function waits, if `WAITS`, until the process forks, and sets `MARKS` when it is called.
+    static WAITS: AtomicBool = AtomicBool::new(false);
+    static MARKS: AtomicBool = AtomicBool::new(false);
+
+    unsafe extern "C" fn trace_until_forking(_: *mut u8, _: usize, _: *mut TraceContext) {
+        MARKS.store(true, Ordering::SeqCst);
+        while WAITS.load(Ordering::SeqCst) && forking().load(Ordering::SeqCst) == 0 {
+            std::thread::yield_now();
+        }
+    }
+
+    /// A signal of one heap has stopped a thread that holds a lock of another, and the collection cannot end before the
+    /// fork, or its first attempt, is over.
+    #[test]
+    fn a_fork_lets_threads_go_on_that_wait_for_it() {
+        let _turn = TURN.lock();
+        let [locked, stops] =
+            [Stop::Polls, Stop::Signals].map(|stop| Heap::create(&SYSTEM, CONFIG.stop(stop)).unwrap());
+        let attach = |heap| crate::Mutator::attach(heap, None).unwrap();
+        let opaque = stops.register(&TypeDescriptor::traced(16, trace_until_forking).unwrap()).unwrap();
+        let object = attach(&stops).allocate(opaque).unwrap();
+        // SAFETY: the object exists: nothing has been collected.
+        let handle = unsafe { stops.new_handle(object.as_ptr().into()) }.unwrap();
+        let (is_held, has_collected) = (AtomicBool::new(false), AtomicBool::new(false));
+        let wait_for = |flag: &AtomicBool| {
+            while !flag.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        };
+        WAITS.store(true, Ordering::SeqCst);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let _both = [&locked, &stops].map(|heap| attach(heap));
+                let _lock = locked.collector().roots().handles().lock();
+                is_held.store(true, Ordering::SeqCst);
+                wait_for(&has_collected);
+            });
+            wait_for(&is_held);
+            scope.spawn(|| {
+                stops.collect().unwrap();
+                has_collected.store(true, Ordering::SeqCst);
+            });
+            wait_for(&MARKS);
+            let went_well = in_child(|| if has_collected.load(Ordering::SeqCst) { 7 } else { 1 });
+            WAITS.store(false, Ordering::SeqCst);
+            assert_eq!(went_well, 7, "1: forked while the lock was held");
+        });
+        stops.free_handle(handle);
+    }
+}

@@ -1,0 +1,5 @@
+//! Settings: the options of a heap, the variable `HEAPWOOD` that sets them from outside, and sizes as people write them.
+
+pub(crate) mod environment;
+pub mod options;
+pub mod size;

@@ -1,0 +1,106 @@
+//! One value in mapped memory of its own, which stays where it is: what lies outside the ordinary heap, and what stands
+//! behind a pointer that other languages hold. Invariant: the memory is released exactly when the value has been dropped.
+
+use crate::error::OsError;
+use crate::memory::kernel::KernelRef;
+use crate::memory::region::Reservation;
+use core::mem::ManuallyDrop;
+use core::ops::{Deref, DerefMut};
+use core::ptr::NonNull;
+
+/// An owned value in mapped memory.
+pub struct MappedBox<T>(NonNull<Mapped<T>>);
+
+/// The value, and the memory that both lie in. The value comes first, so that its address is the whole's.
+#[repr(C)]
+struct Mapped<T> {
+    value: T,
+    memory: Reservation,
+}
+
+// SAFETY: the box owns its value and memory, so it may move as the value may.
+unsafe impl<T: Send> Send for MappedBox<T> {}
+// SAFETY: the box gives shared access to its value only.
+unsafe impl<T: Sync> Sync for MappedBox<T> {}
+
+impl<T> MappedBox<T> {
+    /// Maps memory for `value` and moves it there.
+    ///
+    /// # Errors
+    /// The kernel refuses the memory. The value is dropped.
+    pub fn new(kernel: KernelRef, value: T) -> Result<Self, OsError> {
+        let (size, align) = (size_of::<Mapped<T>>(), align_of::<Mapped<T>>());
+        let memory = Reservation::new(kernel, size, align)?;
+        memory.commit(0..size)?;
+        let place = NonNull::new(memory.start() as *mut Mapped<T>).expect("the kernel maps nothing at zero");
+        // SAFETY: the memory is committed, aligned, large enough, and ours alone.
+        unsafe { place.write(Mapped { value, memory }) };
+        Ok(MappedBox(place))
+    }
+
+    /// Lets go of the value, which stays where it is until [`MappedBox::from_raw`].
+    pub fn into_raw(self) -> NonNull<T> {
+        ManuallyDrop::new(self).0.cast()
+    }
+
+    /// Owns the value again.
+    ///
+    /// # Safety
+    /// 1. `value` came from [`MappedBox::into_raw`], and nothing has owned it since.
+    pub unsafe fn from_raw(value: NonNull<T>) -> Self {
+        MappedBox(value.cast())
+    }
+}
+
+impl<T> Deref for MappedBox<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        // SAFETY: the value was written in `new` and lives until drop.
+        unsafe { &self.0.as_ref().value }
+    }
+}
+
+impl<T> DerefMut for MappedBox<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: as for deref, and the borrow of the box is exclusive.
+        unsafe { &mut self.0.as_mut().value }
+    }
+}
+
+impl<T> Drop for MappedBox<T> {
+    fn drop(&mut self) {
+        // SAFETY: moving the whole out leaves nothing in the memory, which goes last, and once.
+        let Mapped { value, memory } = unsafe { self.0.read() };
+        drop(value);
+        drop(memory);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SYSTEM;
+    use std::rc::Rc;
+
+    #[test]
+    fn a_box_drops_its_value_once() {
+        let witness = Rc::new(());
+        let b = MappedBox::new(&SYSTEM, witness.clone()).unwrap();
+        assert_eq!(Rc::strong_count(&b), 2);
+        drop(b);
+        assert_eq!(Rc::strong_count(&witness), 1);
+    }
+
+    #[test]
+    fn a_raw_value_stays_where_it_is() {
+        let witness = Rc::new(());
+        let mut b = MappedBox::new(&SYSTEM, (witness.clone(), 7)).unwrap();
+        b.1 = 8;
+        let raw = b.into_raw();
+        // SAFETY: it was let go just above.
+        let b = unsafe { MappedBox::from_raw(raw) };
+        assert_eq!((&raw const *b, b.1, Rc::strong_count(&witness)), (raw.as_ptr().cast_const(), 8, 2));
+        drop(b);
+        assert_eq!(Rc::strong_count(&witness), 1);
+    }
+}

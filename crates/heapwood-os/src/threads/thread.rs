@@ -1,0 +1,323 @@
+//! Threads of the library's own, started by pthread_create alone: std's threads allocate, which ends the process when
+//! memory is short, and comes back to us where the program's malloc is ours. The program's signals are none of theirs:
+//! a thread that takes one ends a program that waits for it with sigwait, or runs a handler where it is not expected. So
+//! everything is blocked in them but what the processor raises in the thread itself (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
+//! SIGTRAP), what a system call does (SIGSYS), and the profiler's clock (SIGPROF), as in libgc's own threads. The mask is
+//! set around the start, so that there is no moment without it.
+//!
+//! Invariants: only the process that started a thread joins it; a forked child has no such thread. The thread that starts one takes no lock of the
+//! dynamic loader, if it was [looked up](know_thread_locals) before what that would be for: a child may be forked while another
+//! thread has that lock, and nobody in the child would let go of it.
+
+use crate::error::OsError;
+use crate::memory::page::{page_size, round_up};
+use crate::memory::request::Request;
+use core::ffi::{CStr, c_int, c_void};
+use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// What a thread runs.
+pub type Entry = unsafe extern "C" fn(argument: *mut c_void) -> *mut c_void;
+
+/// The longest name the kernel keeps, in bytes.
+const LONGEST_NAME: usize = 15;
+
+/// What a thread of ours takes.
+const TAKEN: [c_int; 7] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGPROF];
+
+/// A thread that was started and is to be joined.
+#[derive(Debug)]
+#[must_use = "a thread that is not joined keeps its stack"]
+pub struct Thread {
+    thread: libc::pthread_t,
+    process: libc::pid_t,
+}
+
+/// Starts a thread that runs `run(argument)` with at least `stack` bytes of stack. The kernel shows at most 15 bytes of
+/// its name.
+///
+/// # Errors
+/// The kernel starts no thread, or has no memory for its stack.
+///
+/// # Safety
+/// 1. `run` may be called with `argument` on another thread, until it has been joined.
+/// 2. It does not unwind.
+pub unsafe fn start(name: &CStr, stack: usize, run: Entry, argument: *mut c_void) -> Result<Thread, OsError> {
+    debug_assert!(name.count_bytes() <= LONGEST_NAME, "{name:?}");
+    let mut thread = 0;
+    let attributes = Attributes::with_stack(stack)?;
+    let before = block_signals();
+    // SAFETY: contract 1; the attributes are initialised. The two kinds of pointers are alike, and that the call is
+    // allowed is contract 1, too.
+    let errno = unsafe {
+        let run = core::mem::transmute::<Entry, extern "C" fn(*mut c_void) -> *mut c_void>(run);
+        libc::pthread_create(&mut thread, &attributes.0, run, argument)
+    };
+    restore_signals(&before);
+    if errno != 0 {
+        return Err(OsError::new(Request::Thread, stack, errno));
+    }
+    // Best effort: without /proc it has the program's name.
+    // SAFETY: the thread may have ended, but has not been joined, so this still names it.
+    unsafe { libc::pthread_setname_np(thread, name.as_ptr()) };
+    // SAFETY: getpid takes nothing and cannot fail.
+    Ok(Thread { thread, process: unsafe { libc::getpid() } })
+}
+
+impl Thread {
+    /// Whether it is a thread of this process: not in a child that was forked after it was started.
+    pub fn is_here(&self) -> bool {
+        // SAFETY: getpid takes nothing and cannot fail.
+        unsafe { libc::getpid() == self.process }
+    }
+
+    /// Waits until the thread has ended. In a forked child there is none, and it is forgotten.
+    pub fn join(self) {
+        // SAFETY: getpid takes nothing; the thread is one of this process, and is joined once since `self` goes.
+        unsafe {
+            if libc::getpid() == self.process {
+                libc::pthread_join(self.thread, core::ptr::null_mut());
+            }
+        }
+    }
+}
+
+/// How a thread is to be made.
+struct Attributes(libc::pthread_attr_t);
+
+impl Attributes {
+    fn with_stack(stack: usize) -> Result<Self, OsError> {
+        let refused = |errno| OsError::new(Request::Thread, stack, errno);
+        let bytes = stack.saturating_add(know_thread_locals()).max(least_stack());
+        let bytes = round_up(bytes, page_size()).ok_or_else(|| refused(libc::ENOMEM))?;
+        let mut attributes = MaybeUninit::uninit();
+        // SAFETY: the object is initialised by the first call, before it is used by the second.
+        unsafe {
+            let errno = libc::pthread_attr_init(attributes.as_mut_ptr());
+            if errno != 0 {
+                return Err(refused(errno));
+            }
+            let mut made = Attributes(attributes.assume_init());
+            match libc::pthread_attr_setstacksize(&mut made.0, bytes) {
+                0 => Ok(made),
+                errno => Err(refused(errno)),
+            }
+        }
+    }
+}
+
+impl Drop for Attributes {
+    fn drop(&mut self) {
+        // SAFETY: initialised when it was made, and destroyed once.
+        unsafe { libc::pthread_attr_destroy(&mut self.0) };
+    }
+}
+
+/// The smallest stack that the C library accepts.
+fn least_stack() -> usize {
+    // SAFETY: sysconf takes a number and returns one; -1 if it does not know.
+    unsafe { libc::sysconf(libc::_SC_THREAD_STACK_MIN) }.max(0) as usize
+}
+
+/// Looks up how much room thread-local variables take in a thread's stack, in bytes. glibc takes it there for those of all libraries that
+/// the program began with, which may be more than a small stack holds; those of others go elsewhere. So one look is enough, and
+/// is to come before the process forks.
+pub fn know_thread_locals() -> usize {
+    static KNOWN: AtomicUsize = AtomicUsize::new(0);
+    match KNOWN.load(Ordering::Relaxed) {
+        0 => {
+            let sum = thread_locals().max(1);
+            KNOWN.store(sum, Ordering::Relaxed);
+            sum
+        }
+        sum => sum,
+    }
+}
+
+/// The bytes of thread-local variables that the libraries of this process have.
+fn thread_locals() -> usize {
+    unsafe extern "C" fn add(info: *mut libc::dl_phdr_info, _: usize, sum: *mut c_void) -> c_int {
+        // SAFETY: the C library passes one library's headers, and the pointer it was given.
+        let (info, sum) = unsafe { (&*info, &mut *sum.cast::<usize>()) };
+        for i in 0..info.dlpi_phnum as usize {
+            // SAFETY: there are so many headers.
+            let header = unsafe { &*info.dlpi_phdr.add(i) };
+            if header.p_type == libc::PT_TLS {
+                *sum = sum.saturating_add((header.p_memsz as usize).saturating_add(header.p_align as usize));
+            }
+        }
+        0
+    }
+    let mut sum = 0usize;
+    // SAFETY: the callback expects the address of a usize, which outlives the call.
+    unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut sum).cast()) };
+    sum
+}
+
+/// Blocks what threads of ours do not take, and returns what was blocked before.
+fn block_signals() -> libc::sigset_t {
+    // SAFETY: both sets are the calls' own to write; the signals exist.
+    unsafe {
+        let (mut blocked, mut before) = (core::mem::zeroed(), core::mem::zeroed());
+        libc::sigfillset(&mut blocked);
+        for signal in TAKEN {
+            libc::sigdelset(&mut blocked, signal);
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &blocked, &mut before);
+        before
+    }
+}
+
+fn restore_signals(before: &libc::sigset_t) {
+    // SAFETY: the set was filled by pthread_sigmask.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, core::ptr::null_mut()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use core::sync::atomic::{AtomicU32, Ordering};
+
+    /// What a thread is told, and tells.
+    #[derive(Default)]
+    struct Shared {
+        /// The thread's number, when it runs.
+        number: AtomicU32,
+        leave: AtomicU32,
+    }
+
+    unsafe extern "C" fn stay(shared: *mut c_void) -> *mut c_void {
+        // SAFETY: the tests pass a `Shared` that outlives the thread.
+        let shared = unsafe { &*shared.cast::<Shared>() };
+        shared.number.store(crate::threads::stack::thread_id(), Ordering::Release);
+        crate::threads::futex::wake(&shared.number, 1);
+        while shared.leave.load(Ordering::Acquire) == 0 {
+            crate::threads::futex::wait(&shared.leave, 0);
+        }
+        core::ptr::null_mut()
+    }
+
+    fn run<R>(stack: usize, look: impl FnOnce(u32) -> R) -> R {
+        let shared = Shared::default();
+        // SAFETY: `stay` takes what it is given, which lives until the thread is joined; it does not unwind.
+        let thread =
+            unsafe { start(c"fifteen letters", stack, stay, (&raw const shared).cast_mut().cast()) }.unwrap();
+        while shared.number.load(Ordering::Acquire) == 0 {
+            crate::threads::futex::wait(&shared.number, 0);
+        }
+        let result = look(shared.number.load(Ordering::Acquire));
+        shared.leave.store(1, Ordering::Release);
+        crate::threads::futex::wake(&shared.leave, 1);
+        thread.join();
+        result
+    }
+
+    fn status(number: u32, field: &str) -> String {
+        let text = std::fs::read_to_string(format!("/proc/self/task/{number}/status")).unwrap();
+        let line = text.lines().find_map(|line| line.strip_prefix(field));
+        line.unwrap_or_else(|| panic!("no {field} in {text}")).trim().to_owned()
+    }
+
+    fn mask_of(number: u32) -> u64 {
+        u64::from_str_radix(&status(number, "SigBlk:"), 16).unwrap()
+    }
+
+    #[test]
+    fn a_thread_takes_no_signals_of_the_program() {
+        let mine = mask_of(crate::threads::stack::thread_id());
+        run(64 << 10, |number| {
+            assert_eq!(status(number, "Name:"), "fifteen letters");
+            let blocked = mask_of(number);
+            for signal in 1..32 {
+                let open = TAKEN.contains(&signal) || [libc::SIGKILL, libc::SIGSTOP].contains(&signal);
+                assert_eq!(blocked >> (signal - 1) & 1, !open as u64, "signal {signal} of {blocked:#x}");
+            }
+        });
+        assert_eq!(mask_of(crate::threads::stack::thread_id()), mine, "the caller's mask is as before");
+    }
+
+    #[test]
+    fn the_smallest_stack_is_enough() {
+        run(0, |_| ());
+    }
+
+    #[test]
+    fn a_stack_that_cannot_be_had_is_an_error() {
+        for stack in [1 << 60, usize::MAX] {
+            // SAFETY: no thread is started.
+            let e = unsafe { start(c"none", stack, stay, core::ptr::null_mut()) }.unwrap_err();
+            assert_eq!((e.request, e.bytes), (Request::Thread, stack));
+        }
+    }
+
+    /// Has the dynamic loader's lock until it is told to leave.
+    unsafe extern "C" fn stay_with_the_loader(
+        _: *mut libc::dl_phdr_info,
+        _: usize,
+        shared: *mut c_void,
+    ) -> c_int {
+        // SAFETY: the shared value outlives the call.
+        unsafe { stay(shared) };
+        1
+    }
+
+    #[test]
+    fn a_forked_child_starts_a_thread_though_nobody_lets_go_of_the_loaders_lock() {
+        know_thread_locals();
+        let shared = Shared::default();
+        let there = (&raw const shared).expose_provenance();
+        std::thread::scope(|scope| {
+            scope.spawn(move || {
+                // SAFETY: the callback is one for `Shared`, which outlives the scope.
+                unsafe {
+                    libc::dl_iterate_phdr(
+                        Some(stay_with_the_loader),
+                        core::ptr::with_exposed_provenance_mut(there),
+                    )
+                };
+            });
+            while shared.number.load(Ordering::Acquire) == 0 {
+                crate::threads::futex::wait(&shared.number, 0);
+            }
+            // SAFETY: the child calls only what is safe in a copy of a process with threads, and ends; by itself if it hangs.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                // SAFETY: as above.
+                unsafe { libc::alarm(60) };
+                run(64 << 10, |_| ());
+                // SAFETY: as above.
+                unsafe { libc::_exit(7) };
+            }
+            let mut ended = 0;
+            // SAFETY: waits for the child just made.
+            assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
+            shared.leave.store(1, Ordering::Release);
+            crate::threads::futex::wake(&shared.leave, 1);
+            assert!(libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
+        });
+    }
+
+    #[test]
+    fn a_forked_child_forgets_the_thread() {
+        let shared = Shared::default();
+        // SAFETY: as in `run`.
+        let thread =
+            unsafe { start(c"forked", 64 << 10, stay, (&raw const shared).cast_mut().cast()) }.unwrap();
+        // SAFETY: the child calls only what is safe in a copy of a process with threads, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            // Were it joined, this would wait for good.
+            thread.join();
+            // SAFETY: ends the child without running the test harness in it.
+            unsafe { libc::_exit(7) };
+        }
+        let mut ended = 0;
+        // SAFETY: waits for the child just made.
+        assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
+        assert!(libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
+        shared.leave.store(1, Ordering::Release);
+        crate::threads::futex::wake(&shared.leave, 1);
+        thread.join();
+    }
+}
