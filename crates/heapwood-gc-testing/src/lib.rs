@@ -14,7 +14,7 @@
 //! | [`rng`] | random numbers from a seed |
 //! | [`disturb`] | a thread that collects all the time |
 //! | [`model`] | the oracles' kinds of objects, and their graph of them |
-//! | [`planted`] | planted errors and how often they were caught |
+//! | `planted` | planted errors and how often they were caught (`--cfg heapwood_inject`) |
 
 #![allow(missing_docs, clippy::missing_safety_doc, reason = "names say what helpers of tests do")]
 
