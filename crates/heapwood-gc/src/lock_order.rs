@@ -21,6 +21,8 @@ pub(crate) const LIBRARIES: LockRank = 11;
 pub(crate) const ROOT_TABLE: LockRank = 12;
 pub(crate) const HANDLES: LockRank = 13;
 pub(crate) const STACKS: LockRank = 14;
+/// Calls of trace functions by a concurrent marking, given up like it. What they visit is noted in the marking's log.
+pub(crate) const TRACE_TURN: LockRank = 19;
 /// What is known of collections, reports of them, snapshots of pages.
 pub(crate) const RECORD: LockRank = 20;
 pub(crate) const TRACING: LockRank = 21;
@@ -29,8 +31,6 @@ pub(crate) const SNAPSHOTS: LockRank = 22;
 pub(crate) const REMEMBERED: LockRank = 23;
 pub(crate) const MARKING_LOG: LockRank = 24;
 pub(crate) const STORE_LOG: LockRank = 25;
-/// Calls of trace functions by a concurrent marking, given up like it.
-pub(crate) const TRACE_TURN: LockRank = 26;
 /// The client's lock, which a fork holds, and what the client takes while it holds that.
 pub(crate) const CLIENT: LockRank = 30;
 /// A table of the client, changed under its lock.
