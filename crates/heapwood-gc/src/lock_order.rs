@@ -21,7 +21,7 @@ pub(crate) const LIBRARIES: LockRank = 11;
 pub(crate) const ROOT_TABLE: LockRank = 12;
 pub(crate) const HANDLES: LockRank = 13;
 pub(crate) const STACKS: LockRank = 14;
-/// Calls of trace functions by a concurrent marking, given up like it. The functions' calls go into the marking log.
+/// Calls of trace functions by a concurrent marking, given up like it. What they visit is noted in the marking's log.
 pub(crate) const TRACE_TURN: LockRank = 19;
 /// What is known of collections, reports of them, snapshots of pages.
 pub(crate) const RECORD: LockRank = 20;

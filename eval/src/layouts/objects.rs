@@ -69,7 +69,7 @@ pub(super) struct Objects {
 fn heap() -> Result<Attached, CommandError> {
     let attached = Attached::new(CONFIG)?;
     // SAFETY: the mutator would write nulls, and the cells have always held zeros.
-    unsafe { attached.mutator().write_values_whole() };
+    unsafe { attached.mutator().types().write_values_whole() };
     Ok(attached)
 }
 
@@ -147,7 +147,7 @@ impl Pair {
                 let described =
                     TypeDescriptor::masked(size, &unroll(&element.program())).map_err(CommandError::run)?;
                 // Small objects are not zeroed: the caller writes them. Large ones are.
-                (heap.register(&described).map_err(CommandError::run)?, SizeClass::of(size).is_none())
+                (heap.types().register(&described).map_err(CommandError::run)?, SizeClass::of(size).is_none())
             }
             (Kind::Program, 1) => {
                 let typed =

@@ -90,9 +90,9 @@ fn runs_across_the_boundary_of_every_level_are_freed_as_one_by_one() {
 #[test]
 fn whole_huge_regions_are_freed_as_one_by_one() {
     // Two whole entries of the root and some of a third, in one run among small ones.
-    const WINDOW: usize = 4 << 21;
-    let mut pages = fresh::<Bits48>(WINDOW);
-    pages.claim(PageIndex(0), PageCount(WINDOW)).unwrap();
+    const RESERVATION: usize = 4 << 21;
+    let mut pages = fresh::<Bits48>(RESERVATION);
+    pages.claim(PageIndex(0), PageCount(RESERVATION)).unwrap();
     let long = (5, (2 << 21) + 100);
     pages.free_batch(&runs(&[(1, 1), long, (RESERVATION - 1, 1), (3, 1)])).unwrap();
     pages.is_valid().unwrap();
@@ -152,10 +152,10 @@ fn a_batch_with_a_page_never_grown_changes_nothing() {
 
 #[test]
 fn a_batch_with_a_run_beyond_the_end_changes_nothing() {
-    refused((7990, 11), FreeError::BeyondWindow { page: PageIndex(8000) });
-    refused((8001, 1), FreeError::BeyondWindow { page: PageIndex(8001) });
-    refused((usize::MAX, 1), FreeError::BeyondWindow { page: PageIndex(usize::MAX) });
-    refused((1, usize::MAX), FreeError::BeyondWindow { page: PageIndex(8000) });
+    refused((7990, 11), FreeError::BeyondReservation { page: PageIndex(8000) });
+    refused((8001, 1), FreeError::BeyondReservation { page: PageIndex(8001) });
+    refused((usize::MAX, 1), FreeError::BeyondReservation { page: PageIndex(usize::MAX) });
+    refused((1, usize::MAX), FreeError::BeyondReservation { page: PageIndex(8000) });
 }
 
 #[test]

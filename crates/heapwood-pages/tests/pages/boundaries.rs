@@ -1,5 +1,5 @@
 //! The boundaries of words, chunks and levels, one by one. Only tables exist here: a page index stands for 8 KiB that
-//! nobody maps, so windows of many TiB are cheap.
+//! nobody maps, so reservations of many TiB are cheap.
 
 use crate::common::{ALL, ENTRY, fresh, new, only_free, seen};
 use heapwood_pages::{
@@ -139,8 +139,8 @@ fn a_32_bit_address_space_is_allocated_whole() {
 
 #[test]
 fn the_end_may_be_anywhere() {
-    for window in [1, 2, 511, 512, 513, 4095, 4097, 40_000] {
-        let mut pages = fresh::<Bits48>(window);
+    for reservation in [1, 2, 511, 512, 513, 4095, 4097, 40_000] {
+        let mut pages = fresh::<Bits48>(reservation);
         pages.is_valid().unwrap();
         assert_eq!(pages.allocate(PageCount(reservation)).map(|run| run.first), Ok(PageIndex(0)));
         pages.free(PageIndex(reservation - 1), PageCount(1)).unwrap();

@@ -132,13 +132,13 @@ fn every_range_is_freed_from_every_state() {
 
 #[test]
 fn every_set_of_grown_pages_is_right_in_every_state() {
-    // Each page absent, free or used; the window ends inside a chunk.
-    const WINDOW: usize = 7;
-    for grown in 0usize..1 << WINDOW {
-        let mut pages = new::<Pairs>(WINDOW);
-        let mut model = Model::new(WINDOW);
+    // Each page absent, free or used; the reservation ends inside a chunk.
+    const RESERVATION: usize = 7;
+    for grown in 0usize..1 << RESERVATION {
+        let mut pages = new::<Pairs>(RESERVATION);
+        let mut model = Model::new(RESERVATION);
         // Grown from the top, so that pieces meet in both directions and the hint moves down.
-        for page in (0..WINDOW).rev().filter(|p| grown >> p & 1 == 1) {
+        for page in (0..RESERVATION).rev().filter(|p| grown >> p & 1 == 1) {
             pages.grow(PageIndex(page), PageCount(1)).unwrap();
             model.0[page] = State::Free;
         }

@@ -29,8 +29,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_steps_of_a_tiny_geometry_agree_with_the_model(window in 1usize..33, steps in steps(32, 4, 120)) {
-        play::<Tiny>(window, steps);
+    fn random_steps_of_a_tiny_geometry_agree_with_the_model(reservation in 1usize..33, steps in steps(32, 4, 120)) {
+        play::<Tiny>(reservation, steps);
     }
 }
 

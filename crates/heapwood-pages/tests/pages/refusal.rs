@@ -15,7 +15,7 @@ fn faulty() -> &'static Faulty {
 fn every_refusal<G: Geometry>(reservation: usize, regions: &[(usize, usize)]) {
     let kernel = faulty();
     // The number of requests if all are granted.
-    let mut plain = PageAllocator::<G>::new(kernel, PageCount(window)).unwrap();
+    let mut plain = PageAllocator::<G>::new(kernel, PageCount(reservation)).unwrap();
     let of_new = kernel.requests();
     assert!(of_new >= G::LEVELS, "each level has an array");
     for turn in 0..of_new {

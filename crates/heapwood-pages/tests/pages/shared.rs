@@ -101,7 +101,7 @@ impl<G: Geometry> Both<G> {
             }
             Step::Allocate(cache, count) => self.allocate(cache, count),
             Step::Free(first, count) => {
-                let fits = count > 0 && first + count <= window;
+                let fits = count > 0 && first + count <= reservation;
                 // The allocator cannot distinguish cached pages from used ones, so this test must not free them.
                 if fits && self.model[first..first + count].iter().any(|s| matches!(s, Cached(..))) {
                     return;
@@ -271,8 +271,8 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 300, ..ProptestConfig::default() })]
 
     #[test]
-    fn random_steps_of_a_tiny_geometry_agree_with_the_model(window in 1usize..33, steps in steps(32, 150)) {
-        run::<Tiny>(window, steps);
+    fn random_steps_of_a_tiny_geometry_agree_with_the_model(reservation in 1usize..33, steps in steps(32, 150)) {
+        run::<Tiny>(reservation, steps);
     }
 }
 

@@ -77,8 +77,11 @@ fn empty(chunk: usize) -> ChunkSnapshot {
 
 #[test]
 fn a_contradictory_snapshot_is_an_error() {
-    let make = |window: usize, chunks: Vec<ChunkSnapshot>| {
-        PageAllocator::<Bits48>::from_snapshot(&SYSTEM, &Snapshot { window: PageCount(window), chunks })
+    let make = |reservation: usize, chunks: Vec<ChunkSnapshot>| {
+        PageAllocator::<Bits48>::from_snapshot(
+            &SYSTEM,
+            &Snapshot { reservation: PageCount(reservation), chunks },
+        )
     };
     let chunk = ChunkIndex(1);
     let twice = make(2048, vec![empty(1), empty(1)]).unwrap_err();

@@ -20,9 +20,9 @@ pub(crate) enum Step {
 }
 
 /// Does the steps with an allocator and the model, and compares both after each.
-pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = Step>) {
-    let mut pages = new::<G>(window);
-    let mut model = Model::new(window);
+pub(crate) fn play<G: Geometry>(reservation: usize, steps: impl IntoIterator<Item = Step>) {
+    let mut pages = new::<G>(reservation);
+    let mut model = Model::new(reservation);
     for step in steps {
         let before = seen(&pages);
         let failed = match step {
@@ -115,7 +115,7 @@ pub(crate) fn play<G: Geometry>(window: usize, steps: impl IntoIterator<Item = S
     }
 }
 
-/// Does the steps of a byte string. The first byte chooses geometry and window; each step takes five bytes.
+/// Does the steps of a byte string. The first byte chooses geometry and reservation; each step takes five bytes.
 pub(crate) fn replay(data: &[u8]) {
     let Some((&first, data)) = data.split_first() else { return };
     let number = |bytes: &[u8]| u16::from_le_bytes([bytes[0], bytes[1]]) as usize;

@@ -1,0 +1,99 @@
+//! Root slots and frames with guards. Invariant: a root is registered as long as its guard exists.
+
+use crate::objects::extend_list;
+use core::ptr::NonNull;
+use heapwood_gc::{Frame, Handle, HandleError, Heap, Mutator, ObjectType, RootError, RootToken};
+use heapwood_heap::Address;
+
+/// Registered precise roots.
+pub struct Slots<'h> {
+    words: Box<[usize]>,
+    token: RootToken,
+    heap: &'h Heap,
+}
+
+impl<'h> Slots<'h> {
+    pub fn new(heap: &'h Heap, n: usize) -> Self {
+        Self::try_new(heap, n).unwrap()
+    }
+
+    pub fn try_new(heap: &'h Heap, n: usize) -> Result<Self, RootError> {
+        let words = vec![0; n].into_boxed_slice();
+        // SAFETY: the words live in a box of their own until the root is removed in `drop`.
+        let token = unsafe { heap.roots().add_slots(words.as_ptr(), n) }?;
+        Ok(Slots { words, token, heap })
+    }
+
+    pub fn set(&mut self, i: usize, object: usize) {
+        // SAFETY: a word of the box; volatile, since the collector reads it.
+        unsafe { (&raw mut self.words[i]).write_volatile(object) };
+    }
+
+    pub fn get(&self, i: usize) -> usize {
+        self.words[i]
+    }
+
+    /// Puts nodes in front of the list whose head is in slot `i`: see [`extend_list`].
+    pub fn extend_list(&mut self, i: usize, mutator: &Mutator, node: ObjectType, n: usize, seed: usize) {
+        extend_list(mutator, node, n, seed, |head| {
+            head.inspect(|&head| self.set(i, head));
+            self.get(i)
+        });
+    }
+}
+
+impl Drop for Slots<'_> {
+    fn drop(&mut self) {
+        assert!(self.heap.roots().remove(self.token));
+    }
+}
+
+/// A frame of the shadow stack with `N` slots, popped when dropped.
+pub struct Framed<'m, const N: usize> {
+    mutator: &'m Mutator,
+    frame: Box<Frame>,
+    slots: Box<[usize; N]>,
+}
+
+impl<'m, const N: usize> Framed<'m, N> {
+    pub fn new(mutator: &'m Mutator) -> Self {
+        let mut slots = Box::new([0; N]);
+        let mut frame = Box::new(Frame { prev: core::ptr::null_mut(), count: N, slots: slots.as_mut_ptr() });
+        // SAFETY: both boxes live until the frame is popped in `drop`; guards are dropped in reverse order.
+        unsafe { mutator.frames().push(NonNull::from(&mut *frame)) };
+        Framed { mutator, frame, slots }
+    }
+
+    pub fn set(&mut self, i: usize, object: usize) {
+        assert!(i < self.slots.len());
+        // SAFETY: a slot of this frame.
+        unsafe { self.frame.slots.add(i).write_volatile(object) };
+    }
+
+    pub fn get(&self, i: usize) -> usize {
+        assert!(i < self.slots.len());
+        // SAFETY: a slot of this frame.
+        unsafe { self.frame.slots.add(i).read_volatile() }
+    }
+
+    /// Puts nodes in front of the list whose head is in slot `i`: see [`extend_list`].
+    pub fn extend_list(&mut self, i: usize, node: ObjectType, n: usize, seed: usize) {
+        extend_list(self.mutator, node, n, seed, |head| {
+            head.inspect(|&head| self.set(i, head));
+            self.get(i)
+        });
+    }
+}
+
+impl<const N: usize> Drop for Framed<'_, N> {
+    fn drop(&mut self) {
+        // SAFETY: pushed in `new`, and the topmost.
+        unsafe { self.mutator.frames().pop() };
+    }
+}
+
+/// Makes a handle for an object, or for none.
+pub fn handle(heap: &Heap, object: usize) -> Result<Handle, HandleError> {
+    // SAFETY: the tests pass 0 and addresses of objects that exist.
+    unsafe { heap.roots().new_handle(Address::new(object)) }
+}

@@ -1,0 +1,42 @@
+//! The variables that make tests longer, or play a seed again (docs/testing.md).
+
+/// Whether HEAPWOOD_LONG=1 asks for the long mode.
+pub fn is_long() -> bool {
+    std::env::var_os("HEAPWOOD_LONG").is_some_and(|value| value == "1")
+}
+
+/// The number that a variable holds, if it is set.
+pub fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} must be a number, not {text:?}")))
+}
+
+/// The first seed that an oracle plays.
+pub fn first_seed() -> u64 {
+    number("HEAPWOOD_ORACLE_SEED").unwrap_or(1)
+}
+
+/// How much an oracle plays: what the variable says, what the long mode wants, or the usual.
+pub fn amount(variable: &str, long: usize, usual: usize) -> usize {
+    number(variable).map_or(if is_long() { long } else { usual }, |n| n as usize)
+}
+
+/// A test for each of a list of settings, by its place there, which calls a function with them; and one that all are played, with shares
+/// of a hundred.
+#[macro_export]
+macro_rules! a_test_for_each {
+    ($play:ident, $all:ident; $($name:ident = $index:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                $play(&$all[$index]);
+            }
+        )*
+
+        #[test]
+        fn every_heap_is_played_and_the_shares_are_a_hundred() {
+            assert_eq!($all.iter().map(|settings| settings.share).sum::<usize>(), 100);
+            assert_eq!([$($index),*].to_vec(), (0..$all.len()).collect::<Vec<_>>());
+        }
+    };
+}

@@ -1,0 +1,7 @@
+//! Tests of the tests: errors planted in the collector (`src/inject.rs`) must be caught.
+
+mod oracle;
+mod signals;
+mod stepped;
+mod threads_oracle;
+mod verify;

@@ -1,0 +1,237 @@
+//! A limit on the heap: what does not fit is an error with the right numbers, and the heap goes on after room was
+//! made.
+
+use heapwood_gc::{AllocError, Config, Heap, HeapError};
+use heapwood_gc_testing::*;
+use heapwood_heap::NoRoom;
+use heapwood_os::SYSTEM;
+
+const LIMIT: usize = 8 << 20;
+const LIMITED: Config = PRECISE.limit(LIMIT);
+
+/// Fills the heap with objects of `ty` until it refuses; returns how many fitted and the refusal.
+fn fill(heap: &Heap, ty: heapwood_gc::ObjectType, node: bool) -> (usize, AllocError) {
+    let mutator = attach(heap);
+    let mut roots = Slots::new(heap, 2);
+    let holder = masked(heap, 2, &[0, 1]);
+    for made in 0.. {
+        let next = match mutator.allocate(ty) {
+            Ok(object) => object.as_ptr() as usize,
+            Err(e) => return (made, e),
+        };
+        if node {
+            put(next, 0, roots.get(0));
+            roots.set(0, next);
+            continue;
+        }
+        roots.set(1, next);
+        match mutator.allocate(holder) {
+            Ok(pair) => {
+                let pair = pair.as_ptr() as usize;
+                put(pair, 0, roots.get(0));
+                put(pair, 1, next);
+                roots.set(0, pair);
+            }
+            Err(e) => return (made, e),
+        }
+    }
+    unreachable!("the heap has a limit")
+}
+
+fn refuses_and_recovers(bytes: usize) {
+    let heap = heap(LIMITED);
+    let small = bytes == 32;
+    let ty = if small { node_type(&heap) } else { pointer_free(&heap, bytes) };
+    let mut before = 0;
+    for round in 0..3 {
+        let (made, error) = fill(&heap, ty, small);
+        let AllocError::Limit { bytes: asked, limit, live, .. } = error else { panic!("{error}") };
+        assert_eq!((asked, limit), (ty.cell_size().unwrap_or(bytes), LIMIT));
+        assert!(live <= LIMIT && live >= made.saturating_sub(1) * bytes, "{live} bytes for {made} objects");
+        // Close to the limit, but for what is lost at the ends of cells and spans: at most an eighth each.
+        assert!(live + bytes + LIMIT / 8 > LIMIT, "only {live} bytes are alive");
+        assert!(error.to_string().contains(&format!("limit is {LIMIT} bytes")), "{error}");
+        assert!(heap.inspect().stats().in_use_bytes <= LIMIT);
+        assert!(round == 0 || made == before, "the same fits again: {before} then {made}");
+        before = made;
+        let mutator = attach(&heap);
+        mutator.collect().unwrap();
+        assert_eq!(heap.inspect().stats().live_objects, 0);
+        assert_swept_and_valid(&heap);
+        assert_eq!(heap.inspect().stats().in_use_bytes, 0);
+    }
+}
+
+#[test]
+fn small_objects_fit_up_to_the_limit() {
+    refuses_and_recovers(32);
+}
+
+#[test]
+fn medium_objects_fit_up_to_the_limit() {
+    refuses_and_recovers(3000);
+}
+
+#[test]
+fn large_objects_fit_up_to_the_limit() {
+    refuses_and_recovers(100_000);
+}
+
+#[test]
+fn garbage_never_reaches_the_limit() {
+    let heap = heap(LIMITED);
+    let mutator = attach(&heap);
+    let types = [node_type(&heap), pointer_free(&heap, 3000), pointer_free(&heap, 200_000)];
+    for i in 0..20_000 {
+        mutator.allocate(types[[0, 0, 1, 0, 2][i % 5]]).unwrap();
+    }
+    assert!(heap.inspect().stats().collections > 10);
+    assert!(heap.inspect().stats().in_use_bytes <= LIMIT);
+}
+
+#[test]
+fn an_object_above_the_limit_or_the_address_range_is_refused() {
+    let heap = heap(LIMITED);
+    let mutator = attach(&heap);
+    let huge = pointer_free(&heap, LIMIT + 1);
+    assert_eq!(
+        mutator.allocate(huge).unwrap_err(),
+        AllocError::Limit {
+            bytes: LIMIT + 1,
+            limit: LIMIT,
+            live: 0,
+            put_off: false,
+            arenas: Default::default()
+        }
+    );
+    assert!(mutator.allocate(pointer_free(&heap, LIMIT)).is_ok());
+
+    let heap = self::heap(PRECISE.address_space(32 << 20));
+    let mutator = attach(&heap);
+    for bytes in [33 << 20, 1 << 40, isize::MAX as usize] {
+        let error = mutator.allocate(pointer_free(&heap, bytes)).unwrap_err();
+        assert_eq!(error, AllocError::ReservationFull(NoRoom::new(bytes, 32 << 20)));
+    }
+    // The first page is never used.
+    let all = pointer_free(&heap, (32 << 20) - heapwood_pages::PAGE_SIZE);
+    assert!(mutator.allocate(all).is_ok());
+    assert!(mutator.allocate(all).is_ok(), "the first is garbage by now");
+    assert_swept_and_valid(&heap);
+}
+
+#[test]
+fn a_full_address_range_is_an_error_and_recovers() {
+    let heap = heap(PRECISE.address_space(16 << 20).min_heap(1 << 30));
+    for _ in 0..2 {
+        let (made, error) = fill(&heap, node_type(&heap), true);
+        assert!(matches!(error, AllocError::ReservationFull(e) if e.reservation == 16 << 20), "{error}");
+        assert!(made * 32 > 15 << 20, "{made} nodes");
+    }
+}
+
+#[test]
+fn bad_settings_are_errors() {
+    let refused = |config| match Heap::create(&SYSTEM, config).err() {
+        Some(HeapError::OutOfRange(e)) => (e.option.name, e.value),
+        other => panic!("{config:?}: {other:?}"),
+    };
+    assert_eq!(refused(PRECISE.percent(0)), ("percent", 0));
+    assert_eq!(refused(PRECISE.limit(Config::MIN_LIMIT - 1)), ("limit", Config::MIN_LIMIT as u64 - 1));
+    assert_eq!(refused(PRECISE.mask_words(257)), ("mask_words", 257));
+    assert_eq!(refused(PRECISE.address_space(usize::MAX)), ("address_space", u64::MAX));
+    assert_eq!(refused(PRECISE.address_space(1)), ("address_space", 1));
+    assert_eq!(refused(PRECISE.mark_stack(u32::MAX)), ("mark_stack", u64::from(u32::MAX)));
+    assert_eq!(refused(PRECISE.mark_stack(0)), ("mark_stack", 0));
+    assert_eq!(
+        refused(PRECISE.process_memory(Config::LEAST_MEMORY - 1)),
+        ("process_memory", Config::LEAST_MEMORY as u64 - 1)
+    );
+}
+
+#[test]
+fn a_heap_that_has_never_grown_can_be_collected() {
+    for config in [PRECISE, PRECISE.conservative_stacks(true).verify(true)] {
+        let heap = heap(config);
+        let mutator = attach(&heap);
+        let words = [0usize, 16, usize::MAX, heap.space().base().get(), heap.space().base().get() + 8192];
+        // SAFETY: the words outlive the heap.
+        unsafe {
+            heap.roots()
+                .add_range(words.as_ptr() as usize, words.as_ptr() as usize + size_of_val(&words))
+                .unwrap()
+        };
+        let mut roots = Slots::new(&heap, 1);
+        roots.set(0, words.as_ptr() as usize);
+        for _ in 0..3 {
+            mutator.collect().unwrap();
+        }
+        assert_eq!((heap.inspect().stats().collections, heap.inspect().stats().live_objects), (3, 0));
+        assert_valid(&heap);
+        core::hint::black_box(&words);
+    }
+}
+
+/// A list that takes up so many bytes.
+fn keep<'h>(heap: &'h Heap, bytes: usize) -> Slots<'h> {
+    let mutator = attach(heap);
+    let mut roots = Slots::new(heap, 1);
+    roots.extend_list(0, &mutator, node_type(heap), bytes / 32, 0);
+    roots
+}
+
+#[test]
+fn collections_that_the_program_asked_for_are_not_held_against_it() {
+    let heap = heap(LIMITED);
+    let _kept = keep(&heap, LIMIT / 2);
+    let mutator = attach(&heap);
+    // More than is put up with near the limit.
+    while heap.inspect().stats().pause_total_ns < 1_500_000_000 {
+        mutator.collect().unwrap();
+    }
+    for made in 0..4 * LIMIT / 32 {
+        assert!(
+            mutator.allocate(node_type(&heap)).is_ok(),
+            "refused after {made}, with half of the heap free"
+        );
+    }
+}
+
+#[test]
+fn threads_that_compete_for_what_is_free_are_not_refused() {
+    const THREADS: usize = 8;
+    let limit = 32 << 20;
+    let heap = heap(PRECISE.limit(limit));
+    let _kept = keep(&heap, limit / 8 * 5);
+    std::thread::scope(|scope| {
+        for words in 4..4 + THREADS {
+            let heap = &heap;
+            scope.spawn(move || {
+                let mutator = attach(heap);
+                let ty = masked(heap, words, &[0, 1]);
+                for _ in 0..2_000_000 {
+                    mutator.allocate(ty).unwrap();
+                }
+            });
+        }
+    });
+    assert!(heap.inspect().stats().live_bytes < limit / 8 * 6);
+}
+
+/// A large object is due for a collection of everything where it would not fit beside what is old: what it takes the place of may be
+/// old and dead.
+#[test]
+fn large_objects_take_the_place_of_old_ones() {
+    let heap =
+        heap(PRECISE.generational(heapwood_gc::settings::options::Generational::Always).min_heap(16 << 20));
+    let mutator = attach(&heap);
+    let (node, large) = (node_type(&heap), pointer_free(&heap, 12 << 20));
+    let mut roots = Slots::new(&heap, 1);
+    for _ in 0..20 {
+        roots.set(0, 0);
+        new(&mutator, node);
+        roots.set(0, new(&mutator, large));
+        mutator.collect_young().unwrap();
+    }
+    let stats = heap.inspect().stats();
+    assert!(stats.committed_bytes <= 20 << 20 && stats.young_collections >= 20, "{stats:?}");
+}

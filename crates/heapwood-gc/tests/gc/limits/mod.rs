@@ -1,0 +1,5 @@
+//! What a heap may not have: memory beyond a limit, memory that the kernel refuses, pages of the heap's own size.
+
+mod kernel_pages;
+mod limit;
+mod refusal;

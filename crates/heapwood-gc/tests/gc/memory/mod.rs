@@ -1,0 +1,4 @@
+//! Memory that goes back to the kernel.
+
+mod footprint;
+mod release;

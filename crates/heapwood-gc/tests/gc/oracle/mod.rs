@@ -1,0 +1,78 @@
+//! The shadow-graph oracle: random programs at the collector's own interface, on heaps of every sort, beside a plain model of the object
+//! graph. After every collection the heap must agree with the model. A million steps by default, shared out over the heaps;
+//! `HEAPWOOD_LONG=1` makes a hundred million of it, `HEAPWOOD_ORACLE_STEPS` another number, and `HEAPWOOD_ORACLE_SEED` sets the first seed.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`heapwood_gc_testing::model`] | the kinds of objects, and the graph as the program means it, with masked addresses |
+//! | [`world`] | a heap, a mutator, roots of every sort, and the model of them |
+//! | [`program`] | random operations |
+//! | [`arenas`] | those on arenas |
+//! | [`check`] | heap against model |
+//! | [`settings`] | the heaps it is played on |
+
+pub(crate) mod arenas;
+pub(crate) mod check;
+pub(crate) mod program;
+pub(crate) mod settings;
+pub(crate) mod world;
+
+use heapwood_gc_testing::settings::{amount, first_seed};
+use program::Done;
+use settings::{ALL, Settings};
+
+/// Plays one heap's share of the steps, a new seed every few thousand.
+fn play(settings: &Settings) {
+    let total = amount("HEAPWOOD_ORACLE_STEPS", 100_000_000, 1_000_000) * settings.share / 100;
+    let round = if settings.config.stress { 2_000 } else { 20_000 };
+    let (mut all, mut seed) = (Done::default(), first_seed());
+    while all.steps < total {
+        let steps = round.min(total - all.steps);
+        all.add(program::run(settings, seed, steps).unwrap_or_else(|what| panic!("{what}")));
+        seed += 1;
+    }
+    println!("{}: {} objects alive, {all:?}", settings.name, all.seen / all.collections as usize);
+    assert!(!settings.disturbed() || all.answered > total / 1000, "signals stopped the program");
+    if total < 10_000 {
+        return;
+    }
+    assert!(all.collections as usize > total / 20_000, "collections happened");
+    assert!(settings.config.mark_stack.is_none() || all.overflows > 0, "the mark stack overflowed");
+    assert!(
+        !settings.young || all.young > 0 && all.late > 0 && all.frees > 0 && all.reused > 0,
+        "all that young collections have to do with"
+    );
+    assert!(all.arenas > 10 && (all.collected_arenas > 0 || total < 40_000), "arenas were used");
+    assert!(!settings.config.verify || all.verified == all.collections, "every collection was verified");
+}
+
+heapwood_gc_testing::a_test_for_each! {
+    play, ALL;
+    precise = 0;
+    precise_left_to_itself = 1;
+    precise_all_mixed = 2;
+    precise_all_mixed_verified = 3;
+    precise_small_mark_stack = 4;
+    precise_smallest_mark_stack_verified = 5;
+    precise_limited = 6;
+    precise_verified = 7;
+    precise_under_stress = 8;
+    conservative = 9;
+    conservative_small_mark_stack_verified = 10;
+    any_number_of_markers = 11;
+    any_number_of_markers_small_mark_stack_verified = 12;
+    young = 13;
+    young_left_to_itself = 14;
+    young_all_mixed = 15;
+    young_all_mixed_verified = 16;
+    young_smallest_mark_stack_verified = 17;
+    young_verified = 18;
+    young_limited = 19;
+    young_under_stress = 20;
+    young_conservative_small_mark_stack_verified = 21;
+    young_any_number_of_markers = 22;
+    stopped_by_signals = 23;
+    stopped_by_signals_all_mixed = 24;
+    stopped_by_signals_small_mark_stack_verified = 25;
+    stopped_by_signals_any_number_of_markers = 26;
+}

@@ -1,0 +1,4 @@
+//! What keeps objects alive, and what does not.
+
+mod dead_data;
+mod libraries;

@@ -1,0 +1,4 @@
+//! What a heap tells of itself.
+
+mod trace;
+mod values;

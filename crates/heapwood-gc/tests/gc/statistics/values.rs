@@ -1,0 +1,123 @@
+//! Statistics tell where the time of a collection goes: the parts of a pause, what comes before it, and what locks cost others.
+
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::time::Duration;
+use heapwood_gc::settings::options::Generational;
+use heapwood_gc_testing::*;
+use heapwood_heap::ArenaKind;
+
+#[test]
+fn the_parts_of_a_pause_are_told() {
+    let heap = heap(PRECISE);
+    let polling = AtomicBool::new(true);
+    std::thread::scope(|scope| {
+        let mutator = attach(&heap);
+        scope.spawn(|| {
+            let other = attach(&heap);
+            while polling.load(Ordering::Relaxed) {
+                other.safepoint();
+            }
+        });
+        let node = node_type(&heap);
+        let mut roots = Slots::new(&heap, 1);
+        for _ in 0..3 {
+            roots.extend_list(0, &mutator, node, 20_000, 7);
+            mutator.collect().unwrap();
+        }
+        polling.store(false, Ordering::Relaxed);
+    });
+    let stats = heap.inspect().stats();
+    assert!(stats.mark_total_ns > 0 && stats.stop_total_ns > 0, "{stats:?}");
+    assert!(stats.stop_total_ns + stats.mark_total_ns <= stats.pause_total_ns, "{stats:?}");
+    for (p99, max, total) in [
+        (stats.stop_p99_ns, stats.stop_max_ns, stats.stop_total_ns),
+        (stats.mark_p99_ns, stats.mark_max_ns, stats.mark_total_ns),
+        (stats.sweep_p99_ns, stats.sweep_max_ns, stats.sweep_total_ns),
+    ] {
+        assert!(p99 <= max && max <= total && max * stats.collections >= total, "{stats:?}");
+    }
+    // The list of threads was held as long as they were stopped.
+    assert!(stats.hold_threads_max_ns >= stats.mark_max_ns, "{stats:?}");
+    for hold in
+        [stats.hold_spans_max_ns, stats.hold_pages_max_ns, stats.hold_types_max_ns, stats.hold_roots_max_ns]
+    {
+        assert!(hold > 0, "{stats:?}");
+    }
+}
+
+#[test]
+fn statistics_can_be_read_while_others_collect() {
+    let (heap, reads) = (heap(PRECISE), AtomicU64::new(0));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mutator = attach(&heap);
+            while reads.fetch_add(1, Ordering::Relaxed) < 5000 {
+                assert!((1..=2).contains(&heap.inspect().stats().threads));
+                mutator.safepoint();
+            }
+        });
+        let mut seen = 0;
+        while seen < 5000 {
+            let mutator = attach(&heap);
+            mutator.collect().unwrap();
+            drop(mutator);
+            // The other runs on before it is stopped again.
+            let last = core::mem::replace(&mut seen, reads.load(Ordering::Relaxed));
+            while reads.load(Ordering::Relaxed) == last && last < 5000 {
+                core::hint::spin_loop();
+            }
+        }
+    });
+    assert_eq!(heap.inspect().stats().threads, 0);
+}
+
+#[test]
+fn every_statistic_has_its_value_and_help() {
+    let heap = heap(PRECISE.generational(Generational::Always));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    roots.extend_list(0, &mutator, node, 20_000, 7);
+    // Garbage, whose pages are released.
+    for _ in 0..200_000 {
+        mutator.allocate(node).unwrap();
+    }
+    mutator.collect().unwrap();
+    heap.set_young_time(Some(Duration::ZERO));
+    mutator.allocate(node).unwrap();
+    mutator.collect_young().unwrap();
+    // Of three arenas one is closed, and one left to the collector, with the last, as the thread leaves.
+    for k in 0..3 {
+        let arena = Arena::open(&mutator, ArenaKind::Escaping);
+        arena.data(&mutator, 1000, 8).unwrap();
+        match k {
+            0 => arena.close(&mutator),
+            1 => arena.leave(&mutator),
+            _ => {}
+        }
+    }
+    drop(mutator);
+    heap.memory().release_free();
+    let stats = heap.inspect().stats();
+    let values: Vec<_> = heapwood_gc::STATISTICS.iter().zip(stats.values()).collect();
+    let value = |name: &str| values.iter().find(|(s, _)| s.name == name).expect(name).1;
+    assert_eq!((value("collections"), value("live_objects")), (stats.collections, stats.live_objects as u64));
+    assert_eq!(value("page_lock_acquisitions"), stats.page_lock_acquisitions);
+    let swept = ["allocation", "background", "collector"].map(|who| {
+        let (spans, ns) = (value(&format!("swept_by_{who}")), value(&format!("sweep_{who}_ns")));
+        // Who has looked and found nothing took time, too.
+        assert!(spans == 0 || ns > 0, "{who} swept {spans} spans in {ns} ns");
+        spans
+    });
+    assert!(swept.iter().sum::<u64>() > 0, "nobody has swept");
+    for (statistic, value) in values {
+        assert!(statistic.help.ends_with('.'), "{}", statistic.name);
+        let may_be_zero = ["mark_overflows", "barrier_violations", "verified", "threads"];
+        // Any of three may have come first, but somebody has swept.
+        let by_some =
+            ["allocation", "background", "collector"].iter().any(|who| statistic.name.contains(who));
+        let may_be_zero =
+            by_some || may_be_zero.contains(&statistic.name) || statistic.name.starts_with("idle_");
+        assert!(value > 0 || may_be_zero, "{} is 0: {stats:?}", statistic.name);
+    }
+}

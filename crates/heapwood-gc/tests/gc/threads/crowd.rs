@@ -1,0 +1,248 @@
+//! Several threads on one heap: each builds structures of its own while all collect, attach, detach and block; each
+//! checks that nothing of its own was lost.
+
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use heapwood_gc::Config;
+use heapwood_gc_testing::*;
+use heapwood_layout::{TraceContext, TypeDescriptor};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+fn crowd(config: Config, threads: usize, rounds: usize) {
+    let heap = heap(config);
+    std::thread::scope(|scope| {
+        for t in 0..threads {
+            let heap = &heap;
+            scope.spawn(move || build_and_check(heap, t + 1, rounds, 5 + t));
+        }
+    });
+    assert_eq!(heap.mutators(), 0);
+    assert!(heap.inspect().stats().collections as usize >= threads * (rounds / (5 + threads)));
+    let mutator = attach(&heap);
+    mutator.collect().unwrap();
+    assert_swept_and_valid(&heap);
+    if !config.conservative_stacks {
+        assert_eq!(heap.inspect().stats().live_objects, 0);
+    }
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
+}
+
+#[test]
+fn threads_with_precise_roots_lose_nothing() {
+    crowd(PRECISE, 4, 1000);
+}
+
+#[test]
+fn threads_with_conservative_stacks_lose_nothing() {
+    crowd(PRECISE.conservative_stacks(true), 4, 1000);
+}
+
+#[test]
+#[cfg_attr(heapwood_tsan, ignore = "ThreadSanitizer delays signals until their thread makes a system call")]
+fn threads_that_signals_stop_lose_nothing() {
+    crowd(BY_SIGNALS, 4, 1000);
+}
+
+#[test]
+#[cfg_attr(heapwood_tsan, ignore = "ThreadSanitizer delays signals until their thread makes a system call")]
+fn threads_that_signals_stop_lose_nothing_in_verify_mode() {
+    crowd(BY_SIGNALS.verify(true).mark_stack(16), 3, 100);
+}
+
+#[test]
+fn threads_lose_nothing_in_verify_mode() {
+    crowd(PRECISE.verify(true).mark_stack(16), 3, 100);
+}
+
+#[test]
+fn threads_may_attach_and_detach_while_others_collect() {
+    let heap = heap(PRECISE);
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (heap, done) = (&heap, &done);
+        let refilling_mutators: Vec<_> = (0..3)
+            .map(|t| scope.spawn(move || (0..60).for_each(|i| build_and_check(heap, t * 100 + i, 1, 2))))
+            .collect();
+        scope.spawn(move || {
+            let mutator = attach(heap);
+            while !done.load(Ordering::Relaxed) {
+                mutator.collect().unwrap();
+            }
+        });
+        // Attaches and leaves at once.
+        let passer = scope.spawn(move || (0..300).for_each(|_| drop(attach(heap))));
+        refilling_mutators.into_iter().for_each(|v| v.join().unwrap());
+        passer.join().unwrap();
+        done.store(true, Ordering::Relaxed);
+    });
+    assert_eq!(heap.mutators(), 0);
+    assert!(heap.inspect().stats().collections > 60);
+}
+
+#[test]
+fn a_blocked_thread_does_not_delay_others_and_keeps_its_objects() {
+    for conservative_stacks in [false, true] {
+        let heap = heap(PRECISE.conservative_stacks(conservative_stacks));
+        let (blocked, collected) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let (heap, blocked, collected) = (&heap, &blocked, &collected);
+            scope.spawn(move || {
+                let mutator = attach(heap);
+                let node = node_type(heap);
+                let mut frame = Framed::<1>::new(&mutator);
+                frame.extend_list(0, node, 500, 9);
+                let answer = mutator.blocking(|| {
+                    blocked.store(true, Ordering::SeqCst);
+                    while !collected.load(Ordering::SeqCst) {
+                        std::thread::yield_now();
+                    }
+                    7
+                });
+                assert_eq!(answer, Ok(7));
+                check_list(frame.get(0), 500, 9);
+                mutator.collect().unwrap();
+                check_list(frame.get(0), 500, 9);
+            });
+            while !blocked.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            let mutator = attach(heap);
+            for _ in 0..20 {
+                extend_list(&mutator, node_type(heap), 100, 0, |h| h.unwrap_or(0));
+                mutator.collect().unwrap();
+            }
+            assert!(heap.inspect().stats().live_objects >= 500);
+            drop(mutator);
+            collected.store(true, Ordering::SeqCst);
+        });
+    }
+}
+
+#[test]
+fn a_panic_inside_a_blocking_region_leaves_the_thread_running() {
+    let heap = heap(PRECISE);
+    let panics = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let (heap, panics) = (&heap, &panics);
+        for t in 0..2 {
+            scope.spawn(move || {
+                let mutator = attach(heap);
+                let node = node_type(heap);
+                let mut frame = Framed::<1>::new(&mutator);
+                for round in 0..50 {
+                    frame.set(0, new(&mutator, node));
+                    put(frame.get(0), 2, round);
+                    let result = catch_unwind(AssertUnwindSafe(|| {
+                        mutator.blocking(|| std::panic::resume_unwind(Box::new(round)))
+                    }));
+                    let payload: Box<usize> = result.unwrap_err().downcast().unwrap();
+                    assert_eq!(*payload, round);
+                    panics.fetch_add(1, Ordering::Relaxed);
+                    if round % 3 == t {
+                        mutator.collect().unwrap();
+                    }
+                    mutator.safepoint();
+                    assert_eq!(get(frame.get(0), 2), round);
+                }
+            });
+        }
+    });
+    assert_eq!(panics.load(Ordering::Relaxed), 100);
+    assert_eq!(heap.mutators(), 0);
+}
+
+/// Objects travel between threads through handles, and are stored into while young by a thread that did not make
+/// them.
+#[test]
+fn threads_that_share_objects_lose_none() {
+    for verify in [false, true] {
+        let heap = heap(PRECISE.verify(verify));
+        let shared: Vec<_> = (0..4).map(|_| handle(&heap, 0).unwrap()).collect();
+        std::thread::scope(|scope| {
+            for t in 0..3 {
+                let (heap, shared) = (&heap, &shared);
+                scope.spawn(move || {
+                    let mutator = attach(heap);
+                    let node = node_type(heap);
+                    let mut frame = Framed::<2>::new(&mutator);
+                    for i in 0..1500 {
+                        let handle = shared[(i * 7 + t) % shared.len()];
+                        frame.set(0, new(&mutator, node));
+                        put(frame.get(0), 2, 0xFEED);
+                        // SAFETY: the handle is held.
+                        frame.set(1, unsafe { handle.get() });
+                        if frame.get(1) != 0 {
+                            assert_eq!(get(frame.get(1), 2), 0xFEED);
+                            link(&mutator, frame.get(1), 1, frame.get(0));
+                        }
+                        // SAFETY: the handle is held; the slot is a root.
+                        unsafe { handle.slot().as_ref() }.store(frame.get(0), Ordering::Release);
+                        mutator.safepoint();
+                        if i % 200 == t {
+                            mutator.collect().unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        assert_eq!(heap.inspect().stats().barrier_violations, 0);
+        for handle in shared {
+            assert!(heap.roots().free_handle(handle));
+        }
+    }
+}
+
+/// Threads that come and go with a few objects each use each other's cells, and are charged for what they used: ten thousand
+/// with 880 bytes each were charged 778 MiB, and collected twelve times.
+#[test]
+fn short_lived_threads_use_what_others_left() {
+    let heap = heap(PRECISE);
+    let (node, threads) = (node_type(&heap), 2000);
+    for _ in 0..threads {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let mutator = attach(&heap);
+                (0..27).for_each(|_| {
+                    new(&mutator, node);
+                });
+            });
+        });
+    }
+    let stats = heap.inspect().stats();
+    assert_eq!(stats.allocated_bytes, threads * 27 * 32);
+    // PRECISE has a minimum of 1 MiB.
+    assert_eq!(stats.collections, stats.allocated_bytes >> 20);
+    assert!(stats.in_use_bytes <= 2 << 20, "{stats:?}");
+}
+
+static MARKING: AtomicBool = AtomicBool::new(false);
+static REMOVED: AtomicBool = AtomicBool::new(false);
+static REMOVED_WHILE_MARKING: AtomicBool = AtomicBool::new(false);
+
+/// Gives another thread time to remove a root that has not been scanned.
+unsafe extern "C" fn linger(_: *mut u8, _: usize, _: *mut TraceContext) {
+    MARKING.store(true, Ordering::SeqCst);
+    std::thread::sleep(core::time::Duration::from_millis(200));
+    REMOVED_WHILE_MARKING.store(REMOVED.load(Ordering::SeqCst), Ordering::SeqCst);
+}
+
+/// A thread that is not attached does not stop: the memory of its root is its own again when the removal returns.
+#[test]
+fn a_root_of_many_slots_is_not_removed_before_it_was_scanned() {
+    let heap = heap(PRECISE);
+    let lingering = heap.types().register(&TypeDescriptor::traced(16, linger).unwrap()).unwrap();
+    std::thread::scope(|scope| {
+        let mutator = attach(&heap);
+        let many = Slots::new(&heap, 100_000);
+        let mut one = Slots::new(&heap, 1);
+        one.set(0, new(&mutator, lingering));
+        scope.spawn(|| {
+            while !MARKING.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            drop(many);
+            REMOVED.store(true, Ordering::SeqCst);
+        });
+        mutator.collect().unwrap();
+    });
+    assert!(REMOVED.load(Ordering::SeqCst) && !REMOVED_WHILE_MARKING.load(Ordering::SeqCst));
+}

@@ -1,0 +1,351 @@
+//! A process that forks in whatever its heaps are doing: each child, which has the thread that forked and no other, allocates,
+//! collects, checks its heaps, starts threads that do the same, forks again, and ends. What it had kept is there; in the parent
+//! nothing has changed. `HEAPWOOD_LONG=1` forks ten thousand children. Each test forks from a process of its own: the heaps and
+//! the threads of other tests are none of its children's.
+
+use core::sync::atomic::{AtomicBool, Ordering};
+use heapwood_gc::settings::options::Stop;
+use heapwood_gc::{Config, Heap, Mutator, Tracer};
+use heapwood_gc_testing::*;
+use heapwood_heap::ArenaKind;
+use heapwood_layout::{TraceContext, TypeDescriptor};
+
+/// A list that is kept by root slots, so that any thread and any child can check it.
+struct Kept<'h> {
+    slots: Slots<'h>,
+    nodes: usize,
+}
+
+impl<'h> Kept<'h> {
+    fn new(heap: &'h Heap, nodes: usize) -> Self {
+        let mutator = attach(heap);
+        let (node, mut slots) = (node_type(heap), Slots::new(heap, 1));
+        slots.extend_list(0, &mutator, node, nodes, 0);
+        Kept { slots, nodes }
+    }
+
+    fn check(&self) {
+        check_list(self.slots.get(0), self.nodes, 0);
+    }
+}
+
+/// How many children each test forks.
+fn children() -> usize {
+    if is_long() { 2500 } else { 40 }
+}
+
+/// Forks a child that runs `f` and ends; whether all went well there.
+fn goes_well_forked(f: impl FnOnce()) -> bool {
+    let ended = forked(|| {
+        f();
+        7
+    });
+    if ended != 7 << 8 {
+        eprintln!("the child ended with {ended:#x}");
+    }
+    ended == 7 << 8
+}
+
+/// Uses a heap as a program does: lists that live and die, large objects, collections.
+fn use_heap(heap: &Heap, mutator: &Mutator, kept: &Kept<'_>) {
+    let (node, data) = (node_type(heap), pointer_free(heap, 100));
+    let large = masked(heap, 9000, &[0]);
+    let mut frame = Framed::<2>::new(mutator);
+    for round in 0..4 {
+        frame.set(0, 0);
+        frame.extend_list(0, node, 300, round << 20);
+        frame.set(1, new(mutator, large));
+        new(mutator, data);
+        mutator.collect().unwrap();
+        check_list(frame.get(0), 300, round << 20);
+    }
+    kept.check();
+}
+
+/// What every child does. The thread is attached by `mutator` if it was before.
+fn use_after_fork(heap: &Heap, mutator: Option<&Mutator>, kept: &Kept<'_>) {
+    kept.check();
+    assert_eq!(heap.mutators(), mutator.iter().count(), "those of other threads are gone");
+    match mutator {
+        Some(mutator) => use_heap(heap, mutator, kept),
+        None => use_heap(heap, &attach(heap), kept),
+    }
+    assert_eq!(heap.mutators(), mutator.iter().count());
+    std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..2).map(|_| scope.spawn(|| use_heap(heap, &attach(heap), kept))).collect();
+        let wait = || threads.into_iter().for_each(|thread| thread.join().unwrap());
+        match mutator {
+            Some(mutator) => mutator.blocking(wait).unwrap(),
+            None => wait(),
+        }
+    });
+    heap.collect().unwrap();
+    assert_eq!(threads_called("heapwood-backgr").len(), 1, "the heap's own thread is started again");
+    if let Some(threads) = heap.config().mark_threads {
+        assert_eq!(threads_called("heapwood-marker").len(), threads - 1, "those that mark are");
+    }
+    assert!(heap.inspect().stats().barrier_violations == 0);
+    assert_swept_and_valid(heap);
+}
+
+/// Threads that allocate, collect, block, attach and detach until they are to end.
+fn busy(heap: &Heap, seed: usize, done: &AtomicBool) {
+    let types = [masked(heap, 3, &[0]), masked(heap, 20, &[0, 9])];
+    let (large, data) = (masked(heap, 5000 + seed * 4000, &[0]), pointer_free(heap, 64 + seed * 200));
+    let mut round = seed;
+    while !done.load(Ordering::Relaxed) {
+        let mutator = attach(heap);
+        let mut frame = Framed::<1>::new(&mutator);
+        for _ in 0..200 {
+            round += 1;
+            let object = new(&mutator, types[round % 2]);
+            put(object, 0, frame.get(0));
+            frame.set(0, if round.is_multiple_of(97) { 0 } else { object });
+            new(&mutator, data);
+            match round % 64 {
+                0 => _ = new(&mutator, large),
+                1 => mutator.blocking(std::thread::yield_now).unwrap(),
+                2 if seed == 1 => mutator.collect().unwrap(),
+                _ => mutator.safepoint(),
+            }
+        }
+    }
+}
+
+/// Forks while threads use the heap.
+fn crowd(config: Config, threads: usize, forks: usize) {
+    let heap = heap(config);
+    let (kept, done) = (Kept::new(&heap, 3000), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let (heap, kept, done) = (&*heap, &kept, &done);
+        for seed in 0..threads {
+            scope.spawn(move || busy(heap, seed, done));
+        }
+        // An unattached thread that collects, and one that gives memory back.
+        scope.spawn(move || {
+            while !done.load(Ordering::Relaxed) {
+                heap.collect().unwrap();
+                heap.memory().release_free();
+            }
+        });
+        // The first child that fails is the last: others may hang, each until it is ended.
+        let went_well = (0..forks).all(|round| {
+            let went_well = match round % 3 {
+                0 => goes_well_forked(|| use_after_fork(heap, None, kept)),
+                1 => {
+                    let mutator = attach(heap);
+                    new(&mutator, node_type(heap));
+                    let went_well = goes_well_forked(|| use_after_fork(heap, Some(&mutator), kept));
+                    mutator.collect().unwrap();
+                    went_well
+                }
+                _ => {
+                    let mutator = attach(heap);
+                    // In a region its mutator cannot be used, and its thread is attached: the child uses another thread.
+                    let in_thread = || {
+                        kept.check();
+                        assert_eq!(heap.mutators(), 1, "those of other threads are gone");
+                        use_heap(heap, &attach(heap), kept);
+                    };
+                    let fork_in_region = || {
+                        goes_well_forked(|| {
+                            std::thread::scope(|scope| scope.spawn(in_thread).join().unwrap())
+                        })
+                    };
+                    let went_well = mutator.blocking(fork_in_region).unwrap();
+                    drop(mutator);
+                    went_well && goes_well_forked(|| use_after_fork(heap, None, kept))
+                }
+            };
+            kept.check();
+            went_well
+        });
+        done.store(true, Ordering::Relaxed);
+        assert!(went_well);
+    });
+    heap.collect().unwrap();
+    assert_swept_and_valid(&heap);
+    kept.check();
+}
+
+const SMALL: Config = FULL.conservative_stacks(true).min_heap(1 << 20);
+
+#[test]
+fn a_process_may_fork_beside_threads_that_poll() {
+    in_child(|| {
+        crowd(SMALL, 8, children());
+    });
+}
+
+#[test]
+fn a_process_may_fork_beside_threads_that_poll_with_young_collections() {
+    in_child(|| {
+        crowd(PRECISE.conservative_stacks(true), 8, children());
+    });
+}
+
+#[test]
+fn a_process_may_fork_beside_threads_that_signals_stop() {
+    in_child(|| {
+        crowd(SMALL.stop(Stop::Signals), 8, children());
+    });
+}
+
+#[test]
+fn a_process_may_fork_in_verify_mode() {
+    in_child(|| {
+        for stop in [Stop::Polls, Stop::Signals] {
+            crowd(SMALL.verify(true).stop(stop), 3, children() / 4);
+        }
+    });
+}
+
+#[test]
+fn a_process_may_fork_while_workers_mark() {
+    in_child(|| {
+        crowd(SMALL.mark_threads(3), 4, children() / 2);
+    });
+}
+
+/// Whether a trace function waits for the process to fork; where it does; and whether it has forked.
+static WAITS: AtomicBool = AtomicBool::new(false);
+static HAS_MARKED: AtomicBool = AtomicBool::new(false);
+static HAS_FORKED: AtomicBool = AtomicBool::new(false);
+
+/// What the first word of an object refers to is reported once the process has forked.
+unsafe extern "C" fn trace_after_fork(object: *mut u8, _: usize, context: *mut TraceContext) {
+    if WAITS.load(Ordering::SeqCst) {
+        HAS_MARKED.store(true, Ordering::SeqCst);
+        while !HAS_FORKED.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+    }
+    // SAFETY: the word is null or leads to an object; the context is the one that was given.
+    unsafe { Tracer::from_context(context).visit((object as *const usize).read()) };
+}
+
+/// In the child the object has a mark, and what it refers to has none and never will, unless the marks are forgotten.
+#[test]
+fn a_process_may_fork_while_a_collection_has_marked_some() {
+    in_child(|| {
+        for config in [SMALL, SMALL.stop(Stop::Signals), SMALL.mark_threads(2)] {
+            let heap = heap(config.min_heap(1 << 30));
+            let (kept, mutator) = (Kept::new(&heap, 3000), attach(&heap));
+            let opaque =
+                heap.types().register(&TypeDescriptor::traced(2 * WORD, trace_after_fork).unwrap()).unwrap();
+            let (mut slots, head) = (Slots::new(&heap, 1), kept.slots.get(0));
+            slots.set(0, new(&mutator, opaque));
+            put(slots.get(0), 0, head);
+            // The list hangs on that object alone.
+            let Kept { slots: mut heads, nodes } = kept;
+            heads.set(0, 0);
+            drop(mutator);
+
+            WAITS.store(true, Ordering::SeqCst);
+            let went_well = std::thread::scope(|scope| {
+                let collects = scope.spawn(|| heap.collect().unwrap());
+                while !HAS_MARKED.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                let went_well = goes_well_forked(|| {
+                    WAITS.store(false, Ordering::SeqCst);
+                    let before = heap.inspect().stats().collections;
+                    heap.collect().unwrap();
+                    assert_eq!(
+                        heap.inspect().stats().collections,
+                        before + 1,
+                        "the one that was under way is not counted"
+                    );
+                    // What was lost would be used again.
+                    let mutator = attach(&heap);
+                    extend_list(&mutator, node_type(&heap), 2 * nodes, 7, |head| {
+                        heads.set(0, head.unwrap_or(heads.get(0)));
+                        heads.get(0)
+                    });
+                    check_list(get(slots.get(0), 0), nodes, 0);
+                    assert_swept_and_valid(&heap);
+                });
+                HAS_FORKED.store(true, Ordering::SeqCst);
+                collects.join().unwrap();
+                went_well
+            });
+            assert!(went_well);
+            check_list(get(slots.get(0), 0), nodes, 0);
+            [&WAITS, &HAS_MARKED, &HAS_FORKED].iter().for_each(|flag| flag.store(false, Ordering::SeqCst));
+        }
+    });
+}
+
+/// A signal of one heap may stop a thread that holds a lock of another. Who forks cannot have that lock before the collection is
+/// over, and the collection, between two of its pieces, waits for who forks: one of them has to give way.
+#[test]
+fn a_process_may_fork_beside_a_thread_that_is_stopped_with_a_lock_of_another_heap() {
+    in_child(|| {
+        let [polls, signals] = [SMALL, SMALL.stop(Stop::Signals)].map(heap);
+        let (kept, done) = (Kept::new(&signals, 30_000), AtomicBool::new(false));
+        std::thread::scope(|scope| {
+            let (polls, signals, done) = (&*polls, &*signals, &done);
+            scope.spawn(move || {
+                let _both = (attach(polls), attach(signals));
+                while !done.load(Ordering::Relaxed) {
+                    polls.roots().free_handle(handle(polls, 0).unwrap());
+                }
+            });
+            scope.spawn(move || {
+                while !done.load(Ordering::Relaxed) {
+                    (0..8).for_each(|_| signals.collect().unwrap());
+                    // Where there are few processors the other thread would not get on.
+                    std::thread::sleep(std::time::Duration::from_micros(500));
+                }
+            });
+            let went_well = (0..children()).all(|round| {
+                // Who forks may itself be one that the collection is about to stop.
+                let _attached = (round % 2 == 1).then(|| attach(signals));
+                goes_well_forked(|| kept.check())
+            });
+            done.store(true, Ordering::Relaxed);
+            assert!(went_well);
+        });
+    });
+}
+
+#[test]
+fn children_have_the_arenas_that_were_open() {
+    in_child(|| {
+        for config in [FULL, FULL.verify(true)] {
+            let heap = heap(config);
+            let mutator = attach(&heap);
+            let (node, pair) = (node_type(&heap), Values::new(8, 2, [0b11, 0, 0, 0]));
+            let arena = Arena::open(&mutator, ArenaKind::Escaping);
+            // A list of nodes, which the arena keeps, grows, and is compared.
+            let extend = |mut at: usize, from: usize| {
+                for i in from..from + 500 {
+                    let object = new(&mutator, node);
+                    put(object, 2, i);
+                    at = arena.value(&mutator, pair, &[object, at]);
+                }
+                mutator.collect().unwrap();
+                let mut next = at;
+                for i in (0..from + 500).rev() {
+                    assert_eq!(get(get(next, 0), 2), i);
+                    next = get(next, 1);
+                }
+                at
+            };
+            let mut at = extend(0, 0);
+            for k in 1..children() / 4 {
+                assert!(goes_well_forked(|| {
+                    extend(at, k * 500);
+                    arena.close(&mutator);
+                    let other = Arena::open(&mutator, ArenaKind::Borrowed);
+                    other.value(&mutator, pair, &[0, 0]);
+                    mutator.collect().unwrap();
+                    assert_valid(&heap);
+                }));
+                at = extend(at, k * 500);
+            }
+            arena.close(&mutator);
+            assert_valid(&heap);
+        }
+    });
+}

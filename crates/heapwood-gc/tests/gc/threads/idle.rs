@@ -1,0 +1,301 @@
+//! Many threads that do nothing: what they hold goes back to the heap a second after they block, those that end leave
+//! nothing behind, and a heap whose program sleeps gives its memory back. Each is measured in a process of its own; with
+//! HEAPWOOD_LONG=1 at full size.
+
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use heapwood_gc::settings::options::Stop;
+use heapwood_gc::{Config, Heap, Mutator};
+use heapwood_gc_testing::*;
+use heapwood_os::{Kernel, SYSTEM};
+use std::os::unix::fs::FileExt;
+use std::sync::mpsc::channel;
+use std::sync::{Barrier, Mutex};
+use std::time::Duration;
+
+/// Types of thirty shapes: of three sizes, and ten places of pointers.
+fn thirty_shapes(heap: &Heap) -> Vec<heapwood_gc::ObjectType> {
+    (0..30).map(|i| masked(heap, [10, 20, 40][i % 3], &[i / 3])).collect()
+}
+
+/// Starts so many threads that make an object of each of thirty shapes and block; `f` runs while they are, and gets the
+/// addresses of their mutators.
+fn with_blocked_threads(heap: &Heap, threads: usize, f: impl FnOnce(&[usize])) {
+    let types = thirty_shapes(heap);
+    let (blocked, all) = (AtomicUsize::new(0), Barrier::new(threads + 1));
+    let (end, ended) = channel::<()>();
+    let (ended, mutators) = (Mutex::new(ended), Mutex::new(Vec::new()));
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            let (heap, types, blocked, ended, mutators, all) =
+                (&heap, &types, &blocked, &ended, &mutators, &all);
+            let body = move || {
+                let mutator = attach(heap);
+                mutators.lock().unwrap().push(&raw const *mutator as usize);
+                for &ty in types {
+                    new(&mutator, ty);
+                }
+                all.wait();
+                mutator
+                    .blocking(|| {
+                        blocked.fetch_add(1, Ordering::Relaxed);
+                        let _ = ended.lock().unwrap().recv();
+                    })
+                    .unwrap();
+                // It goes on where it was.
+                for &ty in types {
+                    new(&mutator, ty);
+                }
+            };
+            std::thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, body).unwrap();
+        }
+        // Dropped with a panic, too, so that nobody waits for good.
+        let _end = end;
+        all.wait();
+        within_a_minute("all block", || blocked.load(Ordering::Relaxed) == threads);
+        f(&mutators.lock().unwrap());
+    });
+}
+
+/// The memory behind a mutator: pages that were written to.
+fn written(mutator: usize) -> usize {
+    let page = SYSTEM.page_size();
+    let pages = mutator / page..(mutator + size_of::<Mutator>()).div_ceil(page);
+    let mut entries = vec![0u8; pages.len() * 8];
+    let file = std::fs::File::open("/proc/self/pagemap").unwrap();
+    file.read_exact_at(&mut entries, pages.start as u64 * 8).unwrap();
+    // Present, or swapped.
+    entries.chunks(8).filter(|entry| entry[7] & 0xC0 != 0).count() * page
+}
+
+/// What blocked threads hold back goes to whoever collects and needs it: nothing of it stays in use.
+#[test]
+fn blocked_threads_hand_back_what_they_hold() {
+    for threads in [1, 64] {
+        let heap = heap(FULL.min_heap(256 << 20));
+        with_blocked_threads(&heap, threads, |_| {
+            std::thread::sleep(Duration::from_millis(1000));
+            attach(&heap).collect().unwrap();
+            let took = within_a_minute("blocked threads are emptied, and what they left is swept", || {
+                heap.inspect().stats().in_use_bytes < 64 << 10
+            });
+            println!(
+                "{threads} threads: {} KiB in use after a second and {took:?}",
+                heap.inspect().stats().in_use_bytes >> 10
+            );
+        });
+        assert_eq!((heap.mutators(), heap.inspect().stats().collections), (0, 1));
+        assert_swept_and_valid(&heap);
+    }
+}
+
+/// The memory of a thousand mutators is what is left of a thousand threads a second after they block.
+#[test]
+fn a_thousand_blocked_threads_are_small() {
+    // What their stacks may refer to is in use.
+    blocked_threads_are_small(FULL, 256 << 10);
+}
+
+#[test]
+fn a_thousand_blocked_threads_that_signals_stop_are_small() {
+    blocked_threads_are_small(BY_SIGNALS, 20 * MIB);
+}
+
+fn blocked_threads_are_small(config: Config, left: usize) {
+    let threads = 1000;
+    let heap = heap(config.min_heap(1 << 30));
+    with_blocked_threads(&heap, threads, |mutators| {
+        let all = || mutators.iter().map(|&m| written(m)).sum::<usize>();
+        let before = all();
+        println!("{threads} mutators: {} KiB as they block", before >> 10);
+        let took = within_a_minute("they are small", || all() < 32 * MIB);
+        std::thread::sleep(Duration::from_millis(1000));
+        println!("{} KiB after {took:?} and a second", all() >> 10);
+        attach(&heap).collect().unwrap();
+        within_a_minute("nothing else is left of them", || heap.inspect().stats().in_use_bytes < left);
+        assert!(all() < 32 * MIB);
+    });
+}
+
+/// Threads that sleep in the kernel without having said so are stopped by signals, and sleep on. Nobody knows that they do nothing:
+/// what they have set aside stays theirs, and so does what they hold.
+#[test]
+fn a_thousand_threads_asleep_outside_of_regions_are_stopped() {
+    let threads = 1000;
+    let heap = heap(BY_SIGNALS.min_heap(1 << 30));
+    let types = thirty_shapes(&heap);
+    let (all, tids) = (Barrier::new(threads + 1), Mutex::new(Vec::new()));
+    let mut pipe = [0; 2];
+    // SAFETY: the array is the call's to write.
+    assert_eq!(unsafe { libc::pipe(pipe.as_mut_ptr()) }, 0);
+    let awake = AtomicU32::new(0);
+    std::thread::scope(|scope| {
+        for t in 0..threads {
+            let (heap, types, all, tids, awake) = (&heap, &types, &all, &tids, &awake);
+            let body = move || {
+                let mutator = attach(heap);
+                // Nothing but this refers to it.
+                let held = new(&mutator, types[0]);
+                put(held, 9, t);
+                types.iter().for_each(|&ty| put(new(&mutator, ty), 9, t));
+                tids.lock().unwrap().push(mutator.thread());
+                all.wait();
+                if t % 2 == 0 {
+                    let mut byte = 0u8;
+                    // SAFETY: the byte is the call's to write. The other end is closed in the end.
+                    let read = unsafe { libc::read(pipe[0], (&raw mut byte).cast(), 1) };
+                    assert_eq!(read, 0, "the call was interrupted: {}", std::io::Error::last_os_error());
+                } else {
+                    while awake.load(Ordering::SeqCst) == 0 {
+                        heapwood_os::threads::futex::wait(awake, 0);
+                    }
+                }
+                assert_eq!(get(std::hint::black_box(held), 9), t);
+                types.iter().for_each(|&ty| put(new(&mutator, ty), 9, t));
+                assert_eq!(get(std::hint::black_box(held), 9), t);
+            };
+            std::thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, body).unwrap();
+        }
+        all.wait();
+        within_a_minute("all sleep", || tids.lock().unwrap().iter().all(|&tid| is_asleep(tid)));
+        let mutator = attach(&heap);
+        for _ in 0..5 {
+            mutator.collect().unwrap();
+            // What was lost would be handed out again.
+            (0..threads).for_each(|i| put(new(&mutator, types[i % types.len()]), 9, usize::MAX));
+        }
+        assert_eq!(heap.inspect().stats().collections, 5);
+        assert!(heap.inspect().stats().live_objects >= threads);
+        // Each has taken a span or a page of each of its shapes, which are not given back.
+        // SAFETY: the others sleep.
+        assert!(unsafe { heap.inspect().owned_unused_bytes() } > threads * types.len() * 4096);
+        awake.store(1, Ordering::SeqCst);
+        heapwood_os::threads::futex::wake(&awake, i32::MAX);
+        // SAFETY: nobody writes there.
+        assert_eq!(unsafe { libc::close(pipe[1]) }, 0);
+    });
+    assert_eq!(heap.mutators(), 0);
+    assert_swept_and_valid(&heap);
+}
+
+fn is_asleep(tid: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap();
+    stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('S'))
+}
+
+/// Threads come and go, 64 at a time, and half of them do not detach.
+#[test]
+fn threads_that_came_and_went_leave_nothing() {
+    in_child(|| many_threads_leave_nothing(Config::DEFAULT));
+}
+
+#[test]
+fn threads_that_came_and_went_and_were_stopped_by_signals_leave_nothing() {
+    in_child(|| many_threads_leave_nothing(Config::DEFAULT.stop(Stop::Signals)));
+}
+
+fn many_threads_leave_nothing(config: Config) {
+    let (rounds, alive) = (if is_long() { 1600 } else { 60 }, 64);
+    // With this percentage 64 threads let a heap grow by 14 MiB at most, whatever collecting costs: the goal cannot move.
+    let goal = 16 * MIB;
+    let heap = heap(config.huge_pages(false).min_heap(goal).percent(1));
+    let types = thirty_shapes(&heap);
+    let round = |n: usize, at_once: bool| {
+        let all = Barrier::new(alive);
+        std::thread::scope(|scope| {
+            let start = |t: usize| {
+                let (heap, types, all) = (&heap, &types, &all);
+                let body = move || {
+                    let mutator = attach(heap);
+                    all.wait();
+                    for i in 0..20 {
+                        new(&mutator, types[(t + n + i) % types.len()]);
+                    }
+                    if at_once {
+                        mutator.blocking(|| all.wait()).unwrap();
+                    }
+                    // Some end while others stop the world.
+                    if t % 16 == 3 {
+                        mutator.collect().unwrap();
+                    }
+                    match t % 4 {
+                        0 => drop(mutator),
+                        1 => mutator.blocking(|| ()).unwrap(),
+                        _ => core::mem::forget(mutator),
+                    }
+                };
+                std::thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, body).unwrap()
+            };
+            // A thread that is joined has ended; the scope waits for less.
+            let threads: Vec<_> = (0..alive).map(start).collect();
+            threads.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+        assert_eq!(heap.mutators(), 0);
+    };
+    // No later round needs more memory at a time than one where all threads hold what they have allocated from.
+    round(0, true);
+    // Four times; the first makes what is used again.
+    let mut sizes = [(0, 0); 4];
+    for (quarter, size) in sizes.iter_mut().enumerate() {
+        (0..rounds / 4).for_each(|n| {
+            round(quarter * rounds / 4 + n, false);
+            assert_eq!(heap.inspect().stats().goal_bytes, goal);
+        });
+        attach(&heap).collect().unwrap();
+        // What a word on this stack seems to refer to may stay.
+        within_a_minute("nothing of them is in use", || heap.inspect().stats().in_use_bytes <= 64 << 10);
+        heap.memory().release_free();
+        *size = (resident(), heap.inspect().stats().committed_bytes);
+    }
+    let kib = sizes.map(|(resident, committed)| [resident >> 10, committed >> 10]);
+    println!("{} threads: after each quarter [resident, committed] KiB: {kib:?}", rounds * alive);
+    let [(_, before), (early, _), _, (late, after)] = sizes;
+    // A heap grows by 4 MiB at a time.
+    assert!(after <= before + 4 * MIB, "{before} bytes committed, then {after}");
+    if is_long() {
+        assert!(late <= early + early / 50, "{early} bytes, then {late}");
+    }
+}
+
+/// A program makes 1 GiB of small objects, drops them, and sleeps in a blocking region.
+#[test]
+fn a_program_that_sleeps_gives_its_memory_back() {
+    if is_long() {
+        in_child(sleep_after_a_gibibyte);
+    } else {
+        println!(
+            "SKIPPED: HEAPWOOD_LONG=1 watches a program sleep for a minute; background/simulated_clock_tests.rs has it in short"
+        );
+    }
+}
+
+fn sleep_after_a_gibibyte() {
+    // One word on this stack would keep all of the list.
+    let heap = heap(Config::DEFAULT.conservative_stacks(false));
+    let mutator = attach(&heap);
+    a_dropped_gibibyte(&heap, &mutator);
+    assert!(resident() > 1024 * MIB);
+    let collections = heap.inspect().stats().collections;
+    mutator
+        .blocking(|| {
+            let took = within_a_minute("the memory goes back", || resident() < 64 * MIB);
+            let stats = heap.inspect().stats();
+            println!("{} MiB after {took:?}, {} idle collections", resident() / MIB, stats.idle_collections);
+            assert_eq!(stats.collections, collections + stats.idle_collections);
+            // And then it sleeps, too: its thread is not woken any more.
+            std::thread::sleep(Duration::from_secs(5));
+            let switches = || wakeups("heapwood-backgr");
+            let before = switches();
+            std::thread::sleep(Duration::from_secs(5));
+            assert_eq!(switches(), before, "it wakes though there is nothing to do");
+        })
+        .unwrap();
+}
+
+/// How often threads of this name went to sleep.
+fn wakeups(name: &str) -> u64 {
+    let line = |status: String| {
+        let switches = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"));
+        switches.unwrap().trim().parse::<u64>().unwrap()
+    };
+    threads_called(name).into_iter().map(line).sum()
+}

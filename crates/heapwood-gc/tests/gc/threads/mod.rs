@@ -1,0 +1,9 @@
+//! Threads on one heap, and on several.
+
+mod crowd;
+mod fork;
+mod idle;
+mod ownership;
+mod publication;
+mod stopped_world;
+mod two_heaps;

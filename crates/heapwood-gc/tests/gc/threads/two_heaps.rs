@@ -1,0 +1,375 @@
+//! Threads that are attached to several heaps: while a thread waits in one, to collect, to be stopped or to attach, it keeps
+//! nobody waiting in another; a thread that blocks is blocked in all; and what it holds in each is found.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use heapwood_gc::{AllocError, Attached, Config, Heap, MisuseError, Mutator};
+use heapwood_gc_testing::*;
+use heapwood_layout::{TraceContext, TypeDescriptor};
+use std::sync::mpsc::channel;
+
+/// Two threads, both attached to the same two heaps, each of which collects one, and both, and attaches anew in between.
+#[test]
+fn two_threads_may_collect_two_heaps() {
+    for (stacks, verify) in [(false, false), (true, false), (true, true)] {
+        let config = PRECISE.conservative_stacks(stacks).verify(verify);
+        two_threads_collect([config, config]);
+    }
+}
+
+/// One that stops threads by polls and one that does by signals, or both by signals, the same or different ones.
+#[test]
+fn two_threads_may_collect_two_heaps_whose_signals_stop_them() {
+    let polls = PRECISE.conservative_stacks(true);
+    let another = BY_SIGNALS.stop_signal(libc::SIGUSR2 as u32);
+    for pair in [[polls, BY_SIGNALS], [BY_SIGNALS, BY_SIGNALS], [BY_SIGNALS, another]] {
+        two_threads_collect(pair);
+        two_threads_collect(pair.map(|config| config.verify(true)));
+    }
+}
+
+fn two_threads_collect(configs: [Config; 2]) {
+    {
+        let (heaps, verify) = (configs.map(heap), configs[0].verify);
+        let (steps, rounds) = (AtomicUsize::new(0), if verify { 100 } else { 2000 });
+        watched(&steps, || {
+            std::thread::scope(|scope| {
+                for t in 0..2 {
+                    let (heaps, steps) = (&heaps, &steps);
+                    scope.spawn(move || {
+                        for part in 0..4 {
+                            let mutators = [0, 1].map(|h| attach(&heaps[h]));
+                            collect_in_turn(&mutators, t, rounds / 4, part, steps);
+                        }
+                    });
+                }
+            });
+        });
+        for heap in &heaps {
+            assert_eq!(heap.mutators(), 0);
+            assert!(heap.inspect().stats().collections >= rounds as u64, "{:?}", heap.inspect().stats());
+            assert_eq!(heap.inspect().stats().barrier_violations, 0);
+            assert_swept_and_valid(heap);
+        }
+    }
+}
+
+fn collect_in_turn(mutators: &[Attached<'_>; 2], t: usize, rounds: usize, part: usize, steps: &AtomicUsize) {
+    let mut frames = [0, 1].map(|h| Framed::<1>::new(&mutators[h]));
+    let node = [0, 1].map(|h| node_type(mutators[h].heap()));
+    for round in 0..rounds {
+        for h in [t, 1 - t] {
+            frames[h].set(0, 0);
+            frames[h].extend_list(0, node[h], 20, round << 8 | t);
+        }
+        // The one that the other does not collect; every third time both collect the same.
+        let mine = if round % 3 == 2 { part % 2 } else { t };
+        mutators[mine].collect().unwrap();
+        match round % 4 {
+            0 => mutators[1 - t].blocking(|| ()).unwrap(),
+            1 => mutators.iter().for_each(|m| m.safepoint()),
+            _ => {}
+        }
+        for frame in &frames {
+            check_list(frame.get(0), 20, round << 8 | t);
+        }
+        steps.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A thread of many heaps that allocates in one of them keeps none of the others waiting: it looks at a few each time, and so at each
+/// before long.
+#[test]
+fn a_thread_answers_for_all_of_many_heaps_where_it_allocates() {
+    let heaps: Vec<_> = (0..40).map(|_| heap(FULL.address_space(16 << 20).min_heap(8 << 20))).collect();
+    let steps = AtomicUsize::new(0);
+    watched(&steps, || {
+        std::thread::scope(|scope| {
+            let (ask, asked) = channel::<usize>();
+            let heaps = &heaps;
+            scope.spawn(move || asked.iter().for_each(|k| heaps[k].collect().unwrap()));
+            let mutators: Vec<_> = heaps.iter().map(|heap| attach(heap)).collect();
+            let large = pointer_free(&heaps[20], 40 << 10);
+            for k in 0..40 {
+                // SAFETY: the word that machine code tests is a mutator's first.
+                let poll = unsafe { &*core::ptr::from_ref::<Mutator>(&mutators[k]).cast::<AtomicU32>() };
+                ask.send(k).unwrap();
+                while poll.load(Ordering::Relaxed) == 0 {
+                    std::thread::yield_now();
+                }
+                let mut looks = 0;
+                while poll.load(Ordering::Relaxed) != 0 {
+                    new(&mutators[20], large);
+                    looks += 1;
+                }
+                assert!(looks <= 6, "it was looked at heap {k} at the {looks}th allocation");
+                assert_eq!(heaps[k].inspect().stats().collections, 1);
+                steps.fetch_add(1, Ordering::Relaxed);
+            }
+        });
+    });
+}
+
+/// Threads that come to a heap and leave it, while others collect that one and another in which all of them are.
+#[test]
+fn threads_may_attach_while_two_heaps_are_collected() {
+    attach_while_both_are_collected(PRECISE, PRECISE);
+}
+
+#[test]
+fn threads_may_attach_while_two_heaps_that_signal_are_collected() {
+    attach_while_both_are_collected(PRECISE, BY_SIGNALS);
+    attach_while_both_are_collected(BY_SIGNALS, PRECISE);
+    attach_while_both_are_collected(BY_SIGNALS, BY_SIGNALS.stop_signal(libc::SIGUSR2 as u32));
+}
+
+fn attach_while_both_are_collected(config: Config, others: Config) {
+    let (one, other) = (heap(config), heap(others));
+    let steps = AtomicUsize::new(0);
+    watched(&steps, || {
+        std::thread::scope(|scope| {
+            for t in 0..4 {
+                let (one, other, steps) = (&one, &other, &steps);
+                scope.spawn(move || {
+                    let mutator = attach(one);
+                    let mut frame = Framed::<1>::new(&mutator);
+                    for round in 0..200 {
+                        frame.set(0, new(&mutator, node_type(one)));
+                        put(frame.get(0), 2, round);
+                        let guest = attach(other);
+                        new(&guest, node_type(other));
+                        match t {
+                            0 => mutator.collect().unwrap(),
+                            1 => guest.collect().unwrap(),
+                            // Left to the end of the thread, but for those who attach again.
+                            _ if round == 199 => core::mem::forget(guest),
+                            _ => {}
+                        }
+                        assert_eq!(get(frame.get(0), 2), round);
+                        steps.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+    });
+    assert_eq!((one.mutators(), other.mutators()), (0, 0));
+}
+
+/// A thread that computes in one heap answers the collectors of the other where it allocates.
+#[test]
+fn a_thread_that_allocates_in_one_heap_answers_for_the_other() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let (steps, collected) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let (ready, is_ready) = channel();
+    watched(&steps, || {
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let (here, _there) = (attach(&one), attach(&other));
+                ready.send(()).unwrap();
+                while !collected.load(Ordering::Relaxed) {
+                    new(&here, node_type(&one));
+                    steps.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+            is_ready.recv().unwrap();
+            let mutator = attach(&other);
+            let stop = || collected.store(true, Ordering::Relaxed);
+            (0..10).for_each(|_| mutator.collect().unwrap());
+            stop();
+        });
+    });
+}
+
+#[test]
+fn a_thread_that_blocks_is_blocked_in_all_its_heaps() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let large = |heap: &Heap| pointer_free(heap, 100_000);
+    let (here, there) = (attach(&one), attach(&other));
+    let mut frame = Framed::<1>::new(&there);
+    frame.set(0, new(&there, node_type(&other)));
+    put(frame.get(0), 2, 5);
+    let collect =
+        |heap: &Heap| std::thread::scope(|s| s.spawn(|| attach(heap).collect().unwrap()).join().unwrap());
+    here.blocking(|| {
+        for (heap, mutator) in [(&one, &here), (&other, &there)] {
+            // Nobody waits for this thread, which waits for them.
+            collect(heap);
+            assert_eq!(mutator.check(), Err(MisuseError::InNative));
+            assert_eq!(mutator.collect(), Err(MisuseError::InNative));
+            let refused = mutator.allocate(large(heap)).unwrap_err();
+            assert_eq!(refused, AllocError::Misuse(MisuseError::InNative));
+            assert_eq!(mutator.blocking(|| 7), Ok(7), "regions nest");
+        }
+        // One that it attaches to inside the region it uses there.
+        let third = heap(PRECISE);
+        let guest = attach(&third);
+        new(&guest, node_type(&third));
+        guest.blocking(|| collect(&third)).unwrap();
+        guest.collect().unwrap();
+        collect(&other);
+        assert_eq!(there.check(), Err(MisuseError::InNative));
+    })
+    .unwrap();
+    assert_eq!((here.check(), there.check()), (Ok(()), Ok(())));
+    assert_eq!(get(frame.get(0), 2), 5);
+    new(&here, node_type(&one));
+}
+
+/// The heap that a thread attached to inside a blocking region outlives the region, and keeps nobody waiting as that ends.
+#[test]
+fn a_heap_that_was_attached_to_in_a_blocking_region_stays() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let mutator = attach(&one);
+    let guest = mutator.blocking(|| attach(&other)).unwrap();
+    let mut frame = Framed::<1>::new(&guest);
+    frame.set(0, new(&guest, node_type(&other)));
+    mutator.collect().unwrap();
+    guest.collect().unwrap();
+    assert_eq!((mutator.check(), guest.check()), (Ok(()), Ok(())));
+    assert_eq!(other.inspect().stats().live_objects, 1);
+}
+
+/// A thread that is attached to no heap, or to another, collects one in which others run, and one in which nobody does.
+#[test]
+fn a_thread_without_a_mutator_collects() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let (steps, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let mut kept = Slots::new(&one, 1);
+    kept.set(0, new(&attach(&one), node_type(&one)));
+    one.collect().unwrap();
+    assert_eq!((one.inspect().stats().live_objects, one.inspect().stats().collections), (1, 1));
+    watched(&steps, || {
+        std::thread::scope(|scope| {
+            for t in 0..2 {
+                let (one, other, steps, stop) = (&one, &other, &steps, &stop);
+                scope.spawn(move || {
+                    let mutator = attach([one, other][t]);
+                    while !stop.load(Ordering::Relaxed) {
+                        new(&mutator, node_type(mutator.heap()));
+                        // The heap of the other thread, to which this one is not attached.
+                        [other, one][t].collect().unwrap();
+                        steps.fetch_add(1, Ordering::Relaxed);
+                    }
+                });
+            }
+            for _ in 0..100 {
+                one.collect().unwrap();
+                other.collect().unwrap();
+            }
+            stop.store(true, Ordering::Relaxed);
+        });
+    });
+    let mutator = attach(&one);
+    one.collect().unwrap();
+    mutator.blocking(|| assert_eq!(one.collect(), Err(MisuseError::InNative))).unwrap();
+    assert_eq!(one.inspect().stats().live_objects, 1);
+}
+
+static OTHER: AtomicUsize = AtomicUsize::new(0);
+static TRACED: AtomicUsize = AtomicUsize::new(0);
+
+/// A trace function that uses another heap, in which its thread is stopped meanwhile.
+unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
+    // SAFETY: the test stores the address of a mutator that is attached.
+    let other = unsafe { &*(OTHER.load(Ordering::SeqCst) as *const Mutator) };
+    assert_eq!(other.check(), Err(MisuseError::Tracing));
+    assert_eq!(other.collect(), Err(MisuseError::Tracing));
+    assert_eq!(other.blocking(|| ()), Err(MisuseError::Tracing));
+    other.safepoint_slow();
+    TRACED.fetch_add(1, Ordering::SeqCst);
+}
+
+#[test]
+fn a_trace_function_may_not_use_another_heap() {
+    let (one, other) = (heap(PRECISE), heap(PRECISE));
+    let (here, there) = (attach(&one), attach(&other));
+    let ty = one.types().register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
+    let mut roots = Slots::new(&one, 1);
+    roots.set(0, new(&here, ty));
+    OTHER.store(&raw const *there as usize, Ordering::SeqCst);
+    here.collect().unwrap();
+    assert_eq!(TRACED.load(Ordering::SeqCst), 1);
+    there.collect().unwrap();
+}
+
+/// Where a thread waits, its stack is scanned by the collectors of all its heaps: an object that only a local variable of
+/// it holds lives, in the heap it waits in and in the others.
+#[test]
+fn what_a_waiting_thread_holds_is_found_by_all_its_heaps() {
+    let heaps = [(); 2].map(|()| heap(PRECISE.conservative_stacks(true)));
+    for way in 0..3 {
+        std::thread::scope(|scope| {
+            let (holds, held) = channel();
+            let (go_on, goes_on) = channel::<()>();
+            let heaps = &heaps;
+            scope.spawn(move || {
+                let mutators = [0, 1].map(|h| attach(&heaps[h]));
+                // Of one object nothing but these locals knows.
+                let objects = [0, 1].map(|h| new(&mutators[h], node_type(&heaps[h])));
+                objects.iter().for_each(|&object| put(object, 2, 77));
+                let wait = || {
+                    holds.send(()).unwrap();
+                    let _ = goes_on.recv();
+                };
+                match way {
+                    0 => mutators[0].blocking(wait).unwrap(),
+                    1 => mutators[1].blocking(wait).unwrap(),
+                    _ => {
+                        holds.send(()).unwrap();
+                        while goes_on.try_recv() == Err(std::sync::mpsc::TryRecvError::Empty) {
+                            mutators.iter().for_each(|m| m.safepoint());
+                        }
+                    }
+                }
+                let objects = std::hint::black_box(objects);
+                objects.iter().for_each(|&object| assert_eq!(get(object, 2), 77, "way {way}"));
+            });
+            held.recv().unwrap();
+            for heap in heaps {
+                let mutator = attach(heap);
+                mutator.collect().unwrap();
+                // What was lost would be handed out again.
+                (0..10_000).for_each(|_| put(new(&mutator, node_type(heap)), 2, 1));
+                mutator.collect().unwrap();
+            }
+            drop(go_on);
+        });
+    }
+}
+
+/// A signal of one heap may stop a thread in the barrier of another, and there holds no lock for which others wait in sections: they
+/// would not stop, and the collection would not end.
+#[test]
+fn a_thread_that_is_stopped_in_the_barrier_of_another_heap_holds_up_nobody() {
+    let polls = heap(PRECISE.conservative_stacks(true).verify(true));
+    let signals = heap(BY_SIGNALS);
+    let (done, steps) = (AtomicBool::new(false), AtomicUsize::new(0));
+    watched(&steps, || {
+        std::thread::scope(|scope| {
+            let (polls, signals, done) = (&*polls, &*signals, &done);
+            for stores in [true, false] {
+                scope.spawn(move || {
+                    let (mutator, _other) = (attach(polls), attach(signals));
+                    let node = node_type(polls);
+                    let mut frame = Framed::<1>::new(&mutator);
+                    frame.set(0, new(&mutator, node));
+                    while !done.load(Ordering::Relaxed) {
+                        mutator.safepoint();
+                        if stores {
+                            link(&mutator, frame.get(0), 1, 0);
+                        } else {
+                            let object = NonNull::new(new(&mutator, node) as *mut u8).unwrap();
+                            // SAFETY: nobody else knows of the object.
+                            unsafe { mutator.free(object) }.unwrap();
+                        }
+                    }
+                });
+            }
+            for _ in 0..6000 {
+                signals.collect().unwrap();
+                steps.fetch_add(1, Ordering::Relaxed);
+            }
+            done.store(true, Ordering::Relaxed);
+        });
+    });
+}

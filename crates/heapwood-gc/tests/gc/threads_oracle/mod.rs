@@ -1,0 +1,120 @@
+//! A shadow oracle for many threads: each plays random steps on graphs of its own, whose model it keeps in plain memory,
+//! and hands whole graphs to others. Every object's memory is filled with what only it can have, and compared whenever it
+//! is visited; where objects lie is known by granule, so that nothing is handed out twice; and the threads meet now and
+//! then, and the heap must hold what all their models hold. Invariant: what is played depends on the seed, the order in
+//! which threads do it on the machine.
+//!
+//! A million allocations by default (five in release builds), shared out over heaps of every sort, with 1 to 16 threads;
+//! `HEAPWOOD_LONG=1` makes a hundred million of it, `HEAPWOOD_ORACLE_ALLOCATIONS` another number, and `HEAPWOOD_ORACLE_SEED` sets the
+//! first seed.
+
+mod arenas;
+mod check;
+mod cluster;
+mod companion;
+mod exchange;
+mod frees;
+mod granules;
+mod hand;
+mod meeting;
+pub(crate) mod settings;
+pub(crate) mod worker;
+pub(crate) mod world;
+
+use heapwood_gc::settings::options::Stop;
+use heapwood_gc_testing::settings::{amount, first_seed};
+use settings::{ALL, Settings};
+use worker::Done;
+use world::World;
+
+/// What is played in all.
+fn allocations() -> usize {
+    let usual = if cfg!(debug_assertions) { 1_000_000 } else { 5_000_000 };
+    amount("HEAPWOOD_ORACLE_ALLOCATIONS", 100_000_000, usual)
+}
+
+/// Plays one heap's share, on a new heap with a new seed every few rounds.
+fn play(settings: &Settings) {
+    let with_signals = settings.config.stop == Stop::Signals
+        || settings.companion.is_some_and(|config| config.stop == Stop::Signals);
+    if cfg!(heapwood_tsan) && with_signals {
+        println!("skipped: ThreadSanitizer delays signals until their thread makes a system call");
+        return;
+    }
+    let share = allocations() * settings.share / 100;
+    let round = settings.round.min((share / settings.threads / 2).max(50));
+    let settings = &Settings { round, ..*settings };
+    let most = round * settings.threads * 25;
+    let mut seed = first_seed();
+    let (mut all, mut collections, mut left, mut passed) = (Done::default(), 0, share, 0);
+    let (mut young, mut late) = (0, 0);
+    let begun = std::time::Instant::now();
+    while left > 0 {
+        let world = World::new(*settings, seed);
+        let done = world.play(seed, left.min(most)).unwrap_or_else(|what| panic!("{what}"));
+        let stats = world.heap.inspect().stats();
+        collections += stats.collections;
+        young += stats.young_collections;
+        late += stats.promoted_en_masse;
+        left = left.saturating_sub(done.allocations);
+        passed += done.sent;
+        all.add(done);
+        seed += 1;
+    }
+    println!(
+        "{}: {:?}, {collections} collections, {young} young, {late} late, {:.1} s",
+        settings.name,
+        all,
+        begun.elapsed().as_secs_f64()
+    );
+    assert!(all.allocations >= share);
+    let arenas = all.arenas;
+    assert!(collections as usize > all.allocations / 100_000, "collections happened");
+    assert!(arenas.housed > all.allocations / 200, "clusters were reached by way of arenas");
+    // What follows is rarer; a short run, as on an emulator or under a sanitizer, need not come to all of it.
+    if allocations() < 500_000 {
+        return;
+    }
+    assert!(!settings.young || young > late && late > 0, "some are young, and not all of them late");
+    // Threads that are stopped all the time find each other's boxes full more often.
+    let few = all.allocations / if settings.disturbed() { 1000 } else { 100 };
+    assert!(settings.threads == 1 || passed > few, "clusters went from thread to thread");
+    assert!(arenas.closed > 0 || arenas.housed < 1000, "arenas were closed");
+    assert!(settings.companion.is_none() || all.visits > all.allocations / 10_000, "both heaps were used");
+    assert!(!settings.disturbed() || all.answered > 0, "signals stopped threads that computed");
+    assert!(!settings.come_and_go || all.attached > settings.threads, "threads came and went");
+}
+
+heapwood_gc_testing::a_test_for_each! {
+    play, ALL;
+    one_thread = 0;
+    two_threads = 1;
+    four_threads = 2;
+    sixteen_threads = 3;
+    threads_that_come_and_go = 4;
+    all_mixed = 5;
+    small_mark_stack = 6;
+    limited = 7;
+    verified = 8;
+    stressed = 9;
+    conservative = 10;
+    young_one_thread = 11;
+    young_two_threads_left_to_themselves = 12;
+    young_threads_that_come_and_go = 13;
+    young_all_mixed = 14;
+    young_small_mark_stack = 15;
+    young_limited = 16;
+    young_verified = 17;
+    young_stressed = 18;
+    signals_one_thread = 19;
+    signals_two_threads = 20;
+    signals_four_threads = 21;
+    signals_eight_threads_that_come_and_go = 22;
+    signals_sixteen_threads = 23;
+    signals_all_mixed = 24;
+    signals_limited = 25;
+    signals_verified = 26;
+    signals_beside_polls = 27;
+    polls_beside_signals = 28;
+    signals_beside_another_signal_verified = 29;
+}

@@ -1,0 +1,406 @@
+//! Verify mode: stores that went around the barrier are told from those that did not, stores that initialise are
+//! left alone, freed memory is clobbered, and a store that names no object is refused with a message.
+
+use core::hint::black_box;
+use heapwood_gc::Config;
+use heapwood_gc::settings::options::Generational;
+use heapwood_gc_testing::*;
+use heapwood_heap::{Address, CLOBBER, ObjectRef};
+
+const VERIFY: Config = PRECISE.verify(true);
+const YOUNG: Config = VERIFY.generational(Generational::Always);
+
+/// Three nodes in root slots that have outlived a collection; `store` changes word 0 of the first. Returns the
+/// violations that the next collections find.
+fn violations_after(store: impl Fn(&heapwood_gc::Mutator, usize, usize)) -> u64 {
+    let heap = heap(VERIFY);
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 3);
+    for i in 0..3 {
+        roots.set(i, new(&mutator, node));
+    }
+    link(&mutator, roots.get(0), 0, roots.get(1));
+    mutator.collect().unwrap();
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
+    store(&mutator, roots.get(0), roots.get(2));
+    assert_eq!(get(roots.get(0), 0), roots.get(2));
+    mutator.collect().unwrap();
+    let found = heap.inspect().stats().barrier_violations;
+    mutator.collect().unwrap();
+    assert_eq!(heap.inspect().stats().barrier_violations, found, "a violation is told once");
+    assert_eq!(heap.inspect().stats().verified, heap.inspect().stats().collections);
+    found
+}
+
+#[test]
+fn a_store_around_the_barrier_is_counted() {
+    assert_eq!(violations_after(|_, object, to| put(object, 0, to)), 1);
+}
+
+#[test]
+fn a_store_around_the_barrier_is_reported() {
+    let child = Child::new().run(|| _ = violations_after(|_, object, to| put(object, 0, to)));
+    child.well().says("heapwood: verify: word 0 of the object at 0x").says("without the write barrier");
+}
+
+/// What no collection needs to be told of: numbers in the place of numbers, and words that are roots, too.
+#[test]
+fn plain_stores_that_hide_nothing_are_not_reported() {
+    let heap = heap(VERIFY);
+    let m = attach(&heap);
+    let (node, mut roots) = (node_type(&heap), Slots::new(&heap, 4));
+    (0..4).for_each(|i| roots.set(i, new(&m, node)));
+    let [numbers, stack, mixed, to] = [0, 1, 2, 3].map(|i| roots.get(i));
+    put(numbers, 0, 1 << 50 | 1);
+    put(mixed, 0, 3 << 50);
+    m.collect().unwrap();
+    put(numbers, 0, 2 << 50 | 1);
+    // SAFETY: the words are an object's, which a root keeps.
+    let range = unsafe { heap.roots().add_range(stack, stack + 2 * WORD) }.unwrap();
+    put(stack, 0, to);
+    put(stack, 1, numbers);
+    m.collect().unwrap();
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
+    // A pointer in the place of a number, and a number in that of a pointer: a marking beside the program would lose what was there.
+    put(mixed, 0, to);
+    m.collect().unwrap();
+    assert_eq!(heap.inspect().stats().barrier_violations, 1);
+    put(mixed, 0, 5 << 50);
+    m.collect().unwrap();
+    assert_eq!(heap.inspect().stats().barrier_violations, 2);
+    // The words are roots no more.
+    assert!(heap.roots().remove(range));
+    put(stack, 0, numbers);
+    m.collect().unwrap();
+    assert_eq!(heap.inspect().stats().barrier_violations, 3);
+}
+
+#[test]
+fn stores_through_the_barrier_are_not_reported() {
+    assert_eq!(violations_after(|m, object, to| link(m, object, 0, to)), 0);
+    assert_eq!(
+        violations_after(|m, object, to| {
+            // SAFETY: word 0 is a slot of the object, and the source a local.
+            unsafe { m.barrier().copy(ObjectRef::new(object), object as *mut usize, &raw const to, 1) }
+        }),
+        0
+    );
+    assert_eq!(
+        violations_after(|m, object, to| {
+            // SAFETY: word 0 is a slot of the object.
+            unsafe {
+                m.barrier().cas(
+                    ObjectRef::new(object),
+                    object as *mut usize,
+                    Address::new(get(object, 0)),
+                    Address::new(to),
+                )
+            }
+            .unwrap();
+        }),
+        0
+    );
+}
+
+#[test]
+fn data_words_may_change_without_the_barrier() {
+    let same = |m: &heapwood_gc::Mutator, object, to| {
+        link(m, object, 0, to);
+        put(object, 2, 77);
+    };
+    assert_eq!(violations_after(same), 0);
+}
+
+#[test]
+fn a_young_object_may_be_stored_into_through_the_barrier() {
+    let heap = heap(VERIFY);
+    let mutator = attach(&heap);
+    let wide = masked(&heap, 100, &[0, 99]);
+    let mut roots = Slots::new(&heap, 200);
+    for i in 0..200 {
+        let object = new(&mutator, wide);
+        link(&mutator, object, 99, roots.get(i / 2));
+        roots.set(i, object);
+        if i % 50 == 49 {
+            mutator.collect().unwrap();
+        }
+    }
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
+}
+
+/// An object is new until its thread's next poll or allocation, whoever refers to it: the store that a porter forgets is
+/// most often one into an object that a variable holds.
+#[test]
+fn a_plain_store_into_an_object_that_a_frame_refers_to_is_reported() {
+    let heap = heap(VERIFY);
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut frame = Framed::<2>::new(&mutator);
+    frame.set(0, new(&mutator, node));
+    for round in 1..4 {
+        mutator.collect().unwrap();
+        put(frame.get(0), 0, new(&mutator, node));
+        mutator.collect().unwrap();
+        assert_eq!(heap.inspect().stats().barrier_violations, round);
+    }
+}
+
+#[test]
+fn a_plain_store_into_an_object_that_the_stack_refers_to_is_reported() {
+    let heap = heap(VERIFY.conservative_stacks(true));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let object = black_box(new(&mutator, node));
+    mutator.collect().unwrap();
+    put(object, 0, new(&mutator, node));
+    mutator.collect().unwrap();
+    black_box(object);
+    assert_eq!(heap.inspect().stats().barrier_violations, 1);
+}
+
+#[test]
+fn a_store_into_a_new_object_is_not_reported() {
+    let heap = heap(VERIFY.conservative_stacks(true));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    for _ in 0..5 {
+        let old = roots.get(0);
+        let object = black_box(new(&mutator, node));
+        put(object, 0, old);
+        put(object, 1, object);
+        roots.set(0, object);
+        mutator.collect().unwrap();
+    }
+    assert_eq!(heap.inspect().stats().barrier_violations, 0);
+    assert_eq!(heap.inspect().stats().live_objects, 5);
+}
+
+#[test]
+fn freed_memory_is_clobbered() {
+    let heap = heap(VERIFY);
+    let mutator = attach(&heap);
+    let mut keep = Slots::new(&heap, 1);
+    for ty in
+        [node_type(&heap), pointer_free(&heap, 999), pointer_free(&heap, 100_000), masked(&heap, 5000, &[7])]
+    {
+        keep.set(0, new(&mutator, ty));
+        let dead = new(&mutator, ty);
+        // SAFETY: the object is new and this large.
+        unsafe { (dead as *mut u8).write_bytes(0, ty.size()) };
+        mutator.collect().unwrap();
+        heap.space().finish_sweep();
+        assert_eq!(heap.objects().find(dead), None);
+        // SAFETY: nobody else uses the heap, and its memory stays readable.
+        let bytes = unsafe { core::slice::from_raw_parts(dead as *const u8, ty.size()) };
+        assert!(bytes.iter().all(|&b| b == CLOBBER), "{} bytes", ty.size());
+        assert_eq!(CLOBBER, 0xDB);
+        // A new object in the same place is zero where it has pointers.
+        let again = new(&mutator, ty);
+        if ty.size() != 999 && ty.size() != 100_000 {
+            assert!((0..ty.size() / WORD).all(|w| get(again, w) == 0));
+        }
+    }
+}
+
+#[test]
+fn a_store_that_names_no_object_is_refused() {
+    let child = Child::new().run(|| {
+        let heap = heap(VERIFY);
+        let mutator = attach(&heap);
+        let object = new(&mutator, node_type(&heap));
+        // Eight bytes into the object is the start of none.
+        link(&mutator, object + WORD, 0, 0);
+    });
+    child.corrupt("as its object, where none exists");
+}
+
+#[test]
+fn a_store_beyond_the_object_is_refused() {
+    let child = Child::new().run(|| {
+        let heap = heap(VERIFY);
+        let mutator = attach(&heap);
+        let object = new(&mutator, node_type(&heap));
+        link(&mutator, object, 4, 0);
+    });
+    child.corrupt("which ends at");
+}
+
+/// The object is freed, and its address comes back through the barrier, or into a root.
+fn keep_a_stale_pointer(in_root: bool) {
+    let heap = heap(VERIFY);
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 2);
+    roots.set(0, new(&mutator, node));
+    let stale = new(&mutator, node);
+    mutator.collect().unwrap();
+    match in_root {
+        true => roots.set(1, stale),
+        false => link(&mutator, roots.get(0), 1, stale),
+    }
+    mutator.collect().unwrap();
+}
+
+#[test]
+fn a_stale_pointer_is_named_before_it_is_followed() {
+    for (in_root, place) in [(false, "word 1 of the object at 0x"), (true, "the root slot at 0x")] {
+        let child = Child::new().called(in_root).run(|| keep_a_stale_pointer(in_root));
+        child.corrupt("where the object was freed").corrupt(place);
+    }
+}
+
+#[test]
+fn an_interior_pointer_in_an_object_is_named() {
+    let child = Child::new().run(|| {
+        let heap = heap(VERIFY);
+        let mutator = attach(&heap);
+        let node = node_type(&heap);
+        let mut roots = Slots::new(&heap, 1);
+        roots.set(0, new(&mutator, node));
+        let other = new(&mutator, node);
+        link(&mutator, roots.get(0), 0, other + WORD);
+        mutator.collect().unwrap();
+    });
+    child.corrupt("which points into the object at 0x");
+}
+
+#[test]
+fn a_pointer_to_no_object_is_refused() {
+    let child = Child::new().run(|| {
+        let heap = heap(VERIFY);
+        let mutator = attach(&heap);
+        let object = new(&mutator, node_type(&heap));
+        let mut roots = Slots::new(&heap, 1);
+        roots.set(0, object);
+        // A page in which no object has ever been.
+        put(object, 0, heap.space().base().get() + heap.space().committed_end() - 4096);
+        mutator.collect().unwrap();
+    });
+    child.corrupt("");
+}
+
+#[test]
+fn stores_are_noted_while_other_threads_make_the_heap_grow() {
+    for _ in 0..4 {
+        let heap = heap(VERIFY.min_heap(3 << 30));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let m = attach(&heap);
+                    for _ in 0..40 {
+                        let object = new(&m, heapwood_gc::ObjectType::conservative(4 << 20));
+                        for word in (0..(4 << 20) / 8).step_by(25_000) {
+                            link(&m, object, word, 0);
+                        }
+                    }
+                });
+            }
+        });
+    }
+}
+
+/// The store that a porter forgets: a new object in one that is old.
+#[test]
+fn a_pointer_from_old_to_young_that_went_around_the_barrier_is_named() {
+    let child = Child::new().run(|| {
+        let heap = heap(YOUNG);
+        let mutator = attach(&heap);
+        let node = node_type(&heap);
+        let mut roots = Slots::new(&heap, 1);
+        roots.set(0, new(&mutator, node));
+        mutator.collect_young().unwrap();
+        link(&mutator, roots.get(0), 0, new(&mutator, node));
+        put(roots.get(0), 1, new(&mutator, node));
+        mutator.collect_young().unwrap();
+    });
+    let child = child.corrupt("word 1 of the object at 0x").corrupt("(32 bytes) refers to 0x");
+    let child =
+        child.corrupt("which was not marked by a young collection: the write barrier saw no store there");
+    child.says("without the write barrier");
+}
+
+/// What is remembered is right, whatever stores it: every young collection is verified.
+#[test]
+fn young_collections_are_verified() {
+    let heap = heap(YOUNG);
+    let mutator = attach(&heap);
+    let (node, wide) = (node_type(&heap), masked(&heap, 100, &[0, 1, 2, 98, 99]));
+    let mut roots = Slots::new(&heap, 2);
+    roots.set(0, new(&mutator, wide));
+    for round in 0..50 {
+        let object = new(&mutator, node);
+        put(object, 0, roots.get(1));
+        roots.set(1, object);
+        mutator.collect_young().unwrap();
+        let old = roots.get(0);
+        match round % 4 {
+            0 => link(&mutator, old, 99, new(&mutator, node)),
+            1 => {
+                let values = [new(&mutator, node), old];
+                // SAFETY: words 1 and 2 are slots of the object, and the source is a local.
+                unsafe {
+                    mutator.barrier().copy(
+                        ObjectRef::new(old),
+                        (old as *mut usize).add(1),
+                        values.as_ptr(),
+                        2,
+                    )
+                };
+            }
+            2 => {
+                let (at, new) = (Address::new(get(old, 98)), Address::new(new(&mutator, node)));
+                // SAFETY: word 98 is a slot of the object.
+                unsafe { mutator.barrier().cas(ObjectRef::new(old), (old as *mut usize).add(98), at, new) }
+                    .unwrap();
+            }
+            _ => {
+                let fresh = new(&mutator, wide);
+                roots.set(0, fresh);
+                mutator.collect_young().unwrap();
+                let value = new(&mutator, node);
+                mutator.barrier().note_init(ObjectRef::new(fresh), (fresh as *mut usize).wrapping_add(98), 2);
+                put(fresh, 98, value);
+                put(fresh, 99, value);
+            }
+        }
+    }
+    mutator.collect().unwrap();
+    let stats = heap.inspect().stats();
+    assert!(stats.young_collections >= 50 && stats.verified == stats.collections, "{stats:?}");
+    assert_eq!(stats.barrier_violations, 0);
+}
+
+/// Where the program frees objects, old ones that are dead may refer to what it freed: nobody is to blame for them.
+#[test]
+fn dead_objects_that_refer_to_what_was_freed_are_nobodys_fault() {
+    for large in [false, true] {
+        let heap = heap(YOUNG);
+        let mutator = attach(&heap);
+        let node = node_type(&heap);
+        let freed = if large { pointer_free(&heap, 100_000) } else { node };
+        let mut roots = Slots::new(&heap, 4);
+        for i in 0..3 {
+            roots.set(i, new(&mutator, node));
+        }
+        for round in 0..12 {
+            // An old one and a new one refer to it, and die.
+            let (victim, young) = (new(&mutator, freed), new(&mutator, node));
+            put(young, 0, victim);
+            link(&mutator, roots.get(round % 3), 0, victim);
+            link(&mutator, roots.get(round % 3), 1, young);
+            if round % 2 == 0 {
+                mutator.collect_young().unwrap();
+            }
+            roots.set(round % 3, 0);
+            free(&mutator, victim);
+            // What comes into its place is cut differently.
+            roots.set(3, new(&mutator, masked(&heap, if large { 1000 } else { 4 }, &[3])));
+            mutator.collect_young().unwrap();
+            roots.set(round % 3, new(&mutator, node));
+        }
+        mutator.collect().unwrap();
+        assert_eq!((heap.inspect().stats().live_objects, heap.inspect().stats().barrier_violations), (4, 0));
+    }
+}
