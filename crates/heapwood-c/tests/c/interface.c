@@ -433,9 +433,9 @@ static void allocation(void) {
     CHECK(hw_alloc_zeroed(m, 0) == NULL && refused(m, HW_EINVAL, "type"));
     CHECK(hw_alloc_array(m, 0, 1) == NULL && refused(m, HW_EINVAL, "type"));
     CHECK(hw_alloc_array(m, list, SIZE_MAX / 8) == NULL && refused(m, HW_ELIMIT, "array"));
-    CHECK(hw_alloc_array(m, list, SIZE_MAX / 64) == NULL && refused(m, HW_ELIMIT, "range"));
+    CHECK(hw_alloc_array(m, list, SIZE_MAX / 64) == NULL && refused(m, HW_ELIMIT, "reservation"));
     CHECK(hw_alloc_array(m, table, 2) == NULL && refused(m, HW_EDESC, "trace"));
-    CHECK(hw_alloc_bytes(m, SIZE_MAX) == NULL && refused(m, HW_ELIMIT, "range"));
+    CHECK(hw_alloc_bytes(m, SIZE_MAX) == NULL && refused(m, HW_ELIMIT, "reservation"));
     CHECK(hw_alloc_slow(m, list) != NULL);
     CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }

@@ -3,7 +3,7 @@
 //! nothing has changed. `HEAPWOOD_LONG=1` forks ten thousand children. Each test forks from a process of its own: the heaps and
 //! the threads of other tests are none of its children's.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use heapwood_gc::settings::options::Stop;
 use heapwood_gc::{Config, Heap, Mutator, Tracer};
 use heapwood_gc_testing::*;
@@ -273,6 +273,40 @@ fn a_process_may_fork_while_a_collection_has_marked_some() {
             check_list(get(slots.get(0), 0), nodes, 0);
             [&WAITS, &HAS_MARKED, &HAS_FORKED].iter().for_each(|flag| flag.store(false, Ordering::SeqCst));
         }
+    });
+}
+
+/// The concurrent marking has marked a list, and a young collection waits for the thread that forks. In the child that collection
+/// never was, and the marking goes on with its marks.
+#[test]
+fn a_process_may_fork_while_a_young_collection_waits_during_a_concurrent_marking() {
+    in_child(|| {
+        let heap = heap(PRECISE.min_heap(1 << 30));
+        let (kept, mutator) = (Kept::new(&heap, 3000), attach(&heap));
+        let marking = mutator.incremental_marking();
+        assert!(marking.begin().unwrap());
+        while marking.step(1 << 20).unwrap() {}
+        // SAFETY: the first word of a mutator is its poll flag.
+        let poll = unsafe { &*core::ptr::from_ref::<Mutator>(&mutator).cast::<AtomicU32>() };
+        std::thread::scope(|scope| {
+            scope.spawn(|| attach(&heap).collect_young().unwrap());
+            while poll.load(Ordering::SeqCst) == 0 {
+                std::thread::yield_now();
+            }
+            let went_well = goes_well_forked(|| {
+                assert!(marking.finish().unwrap(), "the marking is active");
+                // What was lost would be used again.
+                let mut others = Slots::new(&heap, 1);
+                others.extend_list(0, &mutator, node_type(&heap), 6000, 7);
+                kept.check();
+                assert_swept_and_valid(&heap);
+            });
+            mutator.safepoint();
+            assert!(went_well);
+            mutator.blocking(|| ()).unwrap();
+        });
+        assert!(marking.finish().unwrap());
+        kept.check();
     });
 }
 
