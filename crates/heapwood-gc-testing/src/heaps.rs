@@ -33,7 +33,7 @@ pub fn assert_valid(heap: &Heap) {
 
 /// All is swept, and the tables agree.
 pub fn assert_swept_and_valid(heap: &Heap) {
-    heap.space().finish_sweep();
+    heap.memory().finish_sweep();
     assert_valid(heap);
 }
 
@@ -44,6 +44,6 @@ pub fn is_alive(heap: &Heap, object: usize) -> bool {
 
 /// The same once all is swept.
 pub fn lives(heap: &Heap, object: usize) -> bool {
-    heap.space().finish_sweep();
+    heap.memory().finish_sweep();
     is_alive(heap, object)
 }

@@ -239,7 +239,7 @@ fn time(
     let mut ns = 0.0;
     for _ in 0..2 {
         mutator.collect().expect("this thread's own mutator");
-        heap.space().finish_sweep();
+        heap.memory().finish_sweep();
         // A layout gets its own spans when it has filled a shared one.
         some(SizeClass::of(ty.size()).map_or(1, |class| class.span_cells() * SPANS))
             .map_err(CommandError::run)?;

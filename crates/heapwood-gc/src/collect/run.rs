@@ -28,8 +28,13 @@ impl Collector {
         self.verify_before_marking(&pause);
         let roots = self.count_roots(&pause, prepared.expected());
         let kind = self.plan_pause(&pause, cause, &prepared, work, &mut times);
-        let marked = self.mark(&mut pause, work, kind, &mut times);
-        self.after_closure(&pause, kind);
+        let marked = state.marking_threads().while_marking(|| {
+            let mut marked = self.mark(&mut pause, work, kind);
+            self.after_closure(&mut pause, work, kind, &mut marked);
+            self.end_marking(&pause, work, kind);
+            marked
+        });
+        times.end_marking(&marked);
         let totals = self.account(&pause, work, kind, &marked, &times);
         let next = self.set_goal(&pause, work, kind, &prepared, &totals, &published);
         self.begin_cycle(&pause, work, kind, &next);

@@ -85,6 +85,7 @@ impl<'h> HeapInspector<'h> {
     /// # Safety
     /// 1. Meanwhile no other thread uses the heap.
     pub unsafe fn is_valid(self) -> Result<(), ValidationError> {
+        let _no_preempt = record().no_preempt();
         let members = self.collector.registry().lock();
         members.owners().for_each(|owner| owner.publish());
         // SAFETY: contract 1, and this thread does nothing else meanwhile.
@@ -96,6 +97,7 @@ impl<'h> HeapInspector<'h> {
     /// # Safety
     /// 1. Meanwhile no other thread uses the heap.
     pub unsafe fn owned_unused_bytes(self) -> usize {
+        let _no_preempt = record().no_preempt();
         let members = self.collector.registry().lock();
         members.owners().for_each(|owner| owner.publish());
         // SAFETY: contract 1, and this thread does nothing else meanwhile.

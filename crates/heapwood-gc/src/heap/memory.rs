@@ -29,6 +29,13 @@ impl<'h> HeapMemory<'h> {
         released
     }
 
+    /// Sweeps all unswept spans, and waits for other threads that sweep.
+    pub fn finish_sweep(self) {
+        let space = self.state.space();
+        while self.slice_of_work(|| space.sweep_some(Sweeping::Collector)) {}
+        self.slice_of_work(|| space.finish_sweep());
+    }
+
     /// Calls `f` in a slice of work: no signal stops the thread, and the process does not fork. Between two slices both
     /// may happen.
     fn slice_of_work<R>(self, f: impl FnOnce() -> R) -> R {
@@ -39,8 +46,7 @@ impl<'h> HeapMemory<'h> {
 
     fn release_all(self) -> usize {
         let space = self.state.space();
-        while self.slice_of_work(|| space.sweep_some(Sweeping::Collector)) {}
-        self.slice_of_work(|| space.finish_sweep());
+        self.finish_sweep();
         let release = || self.slice_of_work(|| space.memory().release_some(Effort::Full));
         core::iter::from_fn(release).map_while(|(bytes, given)| given.then_some(bytes)).sum()
     }

@@ -6,6 +6,7 @@
 //! one phase, and the sums are read without a lock.
 
 use super::stats::Stats;
+use crate::mark::MarkTotals;
 use core::ops::Add;
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_heap::{ReclaimTimes, Space};
@@ -181,6 +182,12 @@ impl Times {
     /// Marking begins now.
     pub(crate) fn begin_marking(&mut self, space: &Space) {
         (self.marking, self.reclaimed[1]) = (Moment::now(), space.reclaim_clock().times());
+    }
+
+    /// Marking ends now.
+    pub(crate) fn end_marking(&mut self, marked: &MarkTotals) {
+        self.marked = Moment::now();
+        self.helped = (marked.helpers_cpu_ns, marked.helpers);
     }
 
     /// Nanoseconds from the end of the last collection to the beginning of this.

@@ -43,15 +43,16 @@ fn buffers_of_every_size_keep_their_contents() {
 fn addresses_in_a_buffer_keep_nothing_alive() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
-    #[inline(never)]
-    fn hide(m: &heapwood::Mutator, buffer: Gc<Buffer>) {
-        let nodes = list(m, 10_000);
-        // SAFETY: the buffer has room for a word.
-        unsafe { buffer.as_ptr().cast::<usize>().write(nodes.map_or(0, |n| n.as_ptr() as usize)) };
-    }
     let buffer = m.alloc_buffer(64);
-    hide(&m, buffer);
-    scrub();
+    let word = buffer.as_ptr() as usize;
+    // A thread of its own leaves no address on this stack.
+    let hide = || {
+        let m = heap.attach().unwrap();
+        let nodes = list(&m, 10_000);
+        // SAFETY: the buffer has room for a word, and the thread that holds it waits.
+        unsafe { (word as *mut usize).write(nodes.map_or(0, |n| n.as_ptr() as usize)) };
+    };
+    m.blocking(|| std::thread::scope(|scope| scope.spawn(hide).join().unwrap()));
     m.collect();
     assert!(heap.stats().live_objects < 100, "{:?}", heap.stats());
     std::hint::black_box(buffer);

@@ -10,7 +10,6 @@ use super::super::plan::{PauseKind, YoungPart};
 use super::super::session::Session;
 use crate::inject::Fault;
 use crate::mark::{MarkTotals, Marking};
-use crate::observe::{Moment, Times};
 use crate::pause::Pause;
 
 impl Collector {
@@ -19,21 +18,27 @@ impl Collector {
         pause: &mut Pause<'_>,
         work: &mut Work,
         kind: PauseKind,
-        times: &mut Times,
     ) -> MarkTotals {
-        let (state, marking, session) = (pause.state(), &mut work.marking, &mut work.session);
-        let marked = state.marking_threads().while_marking(|| match kind {
+        let (marking, session) = (&mut work.marking, &mut work.session);
+        match kind {
             // It may take long, and what it writes can be forgotten: the process may fork meanwhile.
             PauseKind::Full => pause.while_forks_may_come(|pause| marking.mark_full(pause)),
             PauseKind::Young { deadline } => young(pause, marking, session, YoungPart::Mark { deadline }),
             PauseKind::Promote => young(pause, marking, session, YoungPart::Promote),
             PauseKind::InitialMark(part) => initial_mark(pause, marking, session, part),
             PauseKind::FinalMark(part) => final_mark(pause, marking, session, part),
-        });
-        state.faults().forget_young_large(pause.world(), kind.collection());
-        times.marked = Moment::now();
-        times.helped = (marked.helpers_cpu_ns, marked.helpers);
-        marked
+        }
+    }
+
+    /// Ends the concurrent marking if this is its last pause: nothing is marked any more.
+    pub(in crate::collect) fn end_marking(&self, pause: &Pause<'_>, work: &mut Work, kind: PauseKind) {
+        let (state, world) = (pause.state(), pause.world());
+        if let PauseKind::FinalMark(_) = kind {
+            work.session = Session::None;
+            world.note_large_survivors();
+            state.marking_log().end(|object| world.forget_freed(object));
+        }
+        state.faults().forget_young_large(world, kind.collection());
     }
 }
 
@@ -74,7 +79,7 @@ fn initial_mark(
     marked
 }
 
-/// Marks what the concurrent marking has left.
+/// Marks what the concurrent marking has left, young objects among it.
 fn final_mark(
     pause: &Pause<'_>,
     marking: &mut Marking,
@@ -82,12 +87,6 @@ fn final_mark(
     part: YoungPart,
 ) -> MarkTotals {
     young(pause, marking, session, part);
-    let (state, world) = (pause.state(), pause.world());
-    let Session::Active(mut active) = core::mem::replace(session, Session::None) else {
-        unreachable!("a plan ends an active marking")
-    };
-    let totals = active.finish(state, world);
-    world.note_large_survivors();
-    state.marking_log().end(|object| world.forget_freed(object));
-    totals
+    let Some(active) = session.active() else { unreachable!("a plan ends an active marking") };
+    active.finish(pause.state(), pause.world())
 }

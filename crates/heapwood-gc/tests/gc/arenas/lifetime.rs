@@ -17,7 +17,7 @@ fn link_cells() -> Values {
 }
 
 fn is_there(heap: &Heap, value: usize) -> bool {
-    heap.space().finish_sweep();
+    heap.memory().finish_sweep();
     heap.space().arenas().find(Address::new(value)).is_some_and(|place| place.is_there)
 }
 
@@ -306,7 +306,7 @@ fn pieces_that_lead_to_each_other_keep_each_other() {
             slots.set(0, at);
             arena.leave(m);
             m.collect().unwrap();
-            heap.space().finish_sweep();
+            heap.memory().finish_sweep();
             assert!(every.iter().all(|&object| lives(heap, object)));
             slots.set(0, 0);
             m.collect().unwrap();
@@ -781,7 +781,7 @@ fn lists_of_several_threads(config: Config) {
     for _ in 0..3 {
         m.collect().unwrap();
     }
-    heap.space().finish_sweep();
+    heap.memory().finish_sweep();
     if !config.conservative_stacks {
         assert_eq!((heap.inspect().stats().arena_bytes, heap.inspect().stats().live_objects), (0, 0));
     }

@@ -122,7 +122,7 @@ fn play(config: Config, seed: u64, rounds: usize) {
         }
         assert_eq!(heap.inspect().stats().live_objects, model.len());
     }
-    heap.space().finish_sweep();
+    heap.memory().finish_sweep();
     drop(mutator);
     assert_valid(&heap);
 }
@@ -264,7 +264,7 @@ fn an_array_of_two_gigabytes_costs_what_is_used_of_it() {
             // It goes, and what comes next finds zeros.
             roots.set(0, 0);
             mutator.collect().unwrap();
-            heap.space().finish_sweep();
+            heap.memory().finish_sweep();
             assert_eq!(heap.inspect().stats().live_objects, 0);
             let again = mutator.allocate(array).unwrap().as_ptr() as usize;
             for &slot in &slots {

@@ -89,7 +89,7 @@ fn memory_stays_within_the_limit() {
             roots.set(0, 0);
             let mutator = attach(&heap);
             mutator.collect().unwrap();
-            heap.space().finish_sweep();
+            heap.memory().finish_sweep();
             let before = heap.inspect().stats();
             assert!(before.in_use_bytes < 8 * MIB && before.backed_bytes > 25 * MIB, "{before:?}");
             // Pages in runs for which the heap must grow.

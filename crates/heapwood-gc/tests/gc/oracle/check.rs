@@ -77,7 +77,7 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
     world.collected_arenas += dead_arenas.len();
     let arena_graves = core::mem::take(&mut world.model.arena_graves);
     if depth != Depth::Look {
-        world.heap.space().finish_sweep();
+        world.heap.memory().finish_sweep();
         if exact {
             absent(world, &gone, newest)?;
             for at in &arena_graves {

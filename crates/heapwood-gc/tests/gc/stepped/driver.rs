@@ -147,7 +147,7 @@ impl Program {
         let gone = self.after_collection(None);
         self.done.floating += before.iter().filter(|id| !self.exists(**id)).count();
         self.look()?;
-        self.world.heap.space().finish_sweep();
+        self.world.heap.memory().finish_sweep();
         for at in &dead {
             if let Some(found) = self.world.heap.objects().find(at.addr()) {
                 return Err(format!("what was dead at {:#x} still exists: {found:x?}", at.addr()));

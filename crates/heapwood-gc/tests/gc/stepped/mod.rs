@@ -185,7 +185,7 @@ fn a_large_object_is_marked_as_it_was_whatever_becomes_of_it() {
         }
         mutator.incremental_marking().step(30_000).unwrap();
         assert!(mutator.incremental_marking().finish().unwrap());
-        heap.space().finish_sweep();
+        heap.memory().finish_sweep();
         assert!(all.iter().all(|&object| mutator.find(object).is_some()));
         assert_eq!(mutator.find(from).is_some(), !frees);
         assert_valid(&heap);
@@ -274,7 +274,7 @@ fn what_points_into_objects_is_resolved() {
     store(0);
     // Before any step: the only pointer is here.
     assert!(mutator.incremental_marking().finish().unwrap());
-    heap.space().finish_sweep();
+    heap.memory().finish_sweep();
     assert!(mutator.find(inside).is_some());
     mutator.collect().unwrap();
     assert!(mutator.find(inside).is_none());
@@ -314,7 +314,7 @@ fn an_arena_closed_beside_a_marking_leads_to_nothing_that_is_freed() {
             false => arena.close(&mutator),
         }
         mutator.collect_young().unwrap();
-        heap.space().finish_sweep();
+        heap.memory().finish_sweep();
         // What takes its place if it is freed.
         let others: Vec<usize> = (0..100).map(|_| new(&mutator, node)).collect();
         assert!(!others.contains(&young), "what a piece under marking refers to was freed");
@@ -328,7 +328,7 @@ fn an_arena_closed_beside_a_marking_leads_to_nothing_that_is_freed() {
         }
         link(&mutator, holder, 0, 0);
         mutator.collect().unwrap();
-        heap.space().finish_sweep();
+        heap.memory().finish_sweep();
         assert!(heap.objects().find(young).is_none());
         assert_valid(&heap);
     }
@@ -361,7 +361,7 @@ fn give_up_beside_a_marking(config: Config, opened_before: bool, closes: bool) {
         false => arena.empty(&mutator),
     }
     assert!(mutator.incremental_marking().finish().unwrap());
-    heap.space().finish_sweep();
+    heap.memory().finish_sweep();
     assert_eq!(get(holder, 0), second, "the pointer is stale, and there");
     for _ in 0..2 {
         assert!(place().is_some_and(|place| !place.is_there), "{:?} is where a pointer leads", place());
@@ -377,7 +377,7 @@ fn give_up_beside_a_marking(config: Config, opened_before: bool, closes: bool) {
     }
     roots.set(0, 0);
     mutator.collect().unwrap();
-    heap.space().finish_sweep();
+    heap.memory().finish_sweep();
     assert!(place().is_none());
     assert_valid(&heap);
 }

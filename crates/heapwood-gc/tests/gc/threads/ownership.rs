@@ -115,7 +115,7 @@ fn a_collection_adds_no_more_than_a_share_to_what_a_blocked_thread_owns() {
         println!("{before} bytes unused before the collection, {after} behind it");
         assert!(after <= 2 * (SHARE + PAGE_SIZE), "{after} bytes unused after a collection");
     });
-    heap.space().finish_sweep();
+    heap.memory().finish_sweep();
     assert_valid(&heap);
 }
 
@@ -282,7 +282,7 @@ fn each_span_is_swept_once_a_cycle() {
             // SAFETY: no other thread uses the heap, and the token is dropped at once.
             unsafe { heap.space().stopped() }.for_each_span(|_, _| spans += 1);
             mutator.collect().unwrap();
-            heap.space().finish_sweep();
+            heap.memory().finish_sweep();
             let begun = Instant::now();
             // What the heap's own thread has in hand is told in a moment.
             while swept() - before < spans && begun.elapsed() < Duration::from_secs(5) {

@@ -45,7 +45,7 @@ pub(crate) fn compare(world: &World, m: &Mutator, objects: usize, bytes: usize) 
     if stats.barrier_violations != 0 {
         return Err(format!("{} stores went around the barrier", stats.barrier_violations));
     }
-    world.heap.space().finish_sweep();
+    world.heap.memory().finish_sweep();
     // SAFETY: all other threads are blocked, as the caller says.
     if let Err(invalid) = unsafe { world.heap.inspect().is_valid() } {
         return Err(format!("the space is not valid: {invalid}"));

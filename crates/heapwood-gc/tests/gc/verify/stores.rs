@@ -190,7 +190,7 @@ fn freed_memory_is_clobbered() {
         // SAFETY: the object is new and this large.
         unsafe { (dead as *mut u8).write_bytes(0, ty.size()) };
         mutator.collect().unwrap();
-        heap.space().finish_sweep();
+        heap.memory().finish_sweep();
         assert_eq!(heap.objects().find(dead), None);
         // SAFETY: nobody else uses the heap, and its memory stays readable.
         let bytes = unsafe { core::slice::from_raw_parts(dead as *const u8, ty.size()) };
