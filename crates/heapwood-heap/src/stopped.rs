@@ -23,15 +23,6 @@ pub struct Stopped<'s> {
     shapes: &'s Shapes,
 }
 
-/// The spans that mutators allocate from, one for each shape in use by a mutator.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct OpenSpans {
-    /// The mutators that have some.
-    pub mutators: usize,
-    /// The bytes of all these spans.
-    pub bytes: usize,
-}
-
 impl<'s> Stopped<'s> {
     /// Waits until no thread sweeps, and suspends sweeping.
     ///
@@ -139,14 +130,9 @@ impl<'s> Stopped<'s> {
         self.sweeper.lock().counts().left_in_cycle
     }
 
-    /// The spans that the `owners` allocate from.
-    pub fn open_spans<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> OpenSpans {
-        let mut open = OpenSpans::default();
-        for bytes in owners.map(|owner| owner.open_span_bytes()).filter(|&bytes| bytes != 0) {
-            open.mutators += 1;
-            open.bytes += bytes;
-        }
-        open
+    /// How many of the `owners` allocate: they have a span that they allocate from.
+    pub fn allocating<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> usize {
+        owners.filter(|owner| owner.has_open_span()).count()
     }
 
     /// Calls `f` with each span and its first page, in order of address.

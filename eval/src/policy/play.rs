@@ -32,7 +32,7 @@ pub(super) struct Played {
 pub(super) fn play(program: &Program, told: bool) -> Played {
     let config = Config::DEFAULT;
     let (mut growth, mut nursery) = (Growth::new(config.min_heap), Nursery::new(Generational::Auto));
-    let (mut played, mutators) = (Played::default(), program.open.mutators);
+    let (mut played, mutators) = (Played::default(), program.mutators);
     let (mut size, mut goal) = (0, config.min_heap);
     let mut budget = nursery.budget(size, goal);
     let (mut handed_out, mut since_full, mut full_ended, mut spent) = (0, 0, 0, 0);
@@ -44,7 +44,7 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
             let step = left.min(budget - handed_out);
             (left, handed_out) = (left - step, handed_out + step);
             let mib = step as f64 / MIB as f64;
-            let starved = match LEAST_SHARE.max(goal / SHARES / mutators) < program.open.bytes / mutators {
+            let starved = match LEAST_SHARE.max(goal / SHARES / mutators) < program.open_bytes {
                 true => (mib * program.starved_ns_a_mib as f64) as u64,
                 false => 0,
             };
@@ -75,7 +75,7 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
                 let freed_little = freed < before / 4;
                 let all_ns = played.all_ns - full_ended;
                 let cost = Spent { collecting_ns: spent, all_ns, freed_little };
-                goal = live + growth.after_full(live, config.percent, program.open, cost);
+                goal = live + growth.after_full(live, config.percent, mutators, cost);
                 goal = goal.max(config.min_heap);
                 nursery.after_full(Efficiency { allocated: since_full, freed, ns, since }, false);
                 (size, played.full) = (live, played.full + 1);

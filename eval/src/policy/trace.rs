@@ -1,7 +1,6 @@
 //! A program, as the policies see it: epochs, each with its allocated bytes, live bytes and time. Read from the trace
 //! lines of a heap, or built in. Invariant: an epoch allocates something.
 
-use heapwood_heap::OpenSpans;
 use heapwood_report::CommandError;
 use heapwood_report::input::read_at_most;
 use std::path::Path;
@@ -25,8 +24,9 @@ pub(super) struct Epoch {
 pub(super) struct Program {
     pub(super) name: String,
     pub(super) epochs: Vec<Epoch>,
-    /// The spans that its mutators allocate from.
-    pub(super) open: OpenSpans,
+    /// The mutators that allocate, and the bytes of the spans that each allocates from.
+    pub(super) mutators: usize,
+    pub(super) open_bytes: usize,
     /// Additional CPU nanoseconds for a MiB of allocation where its mutators may hold less than their open spans.
     pub(super) starved_ns_a_mib: u64,
     /// The part of the nursery that survives a young collection, in hundredths.
@@ -48,26 +48,28 @@ impl Program {
                 |i| Epoch { allocated: 4 * MIB, live: live(i), run_ns_a_mib: run, mark_ns_a_mib: mark };
             (1..=n).map(epoch).collect()
         };
-        let one = OpenSpans { mutators: 1, bytes: 2 * 8192 };
         vec![
             Program {
                 name: "rand-small, two threads".into(),
                 epochs: epochs(300, |_| MIB, 180_000, 1_000_000),
-                open: OpenSpans { mutators: 2, bytes: 2 * 35 * 2 * 8192 },
+                mutators: 2,
+                open_bytes: 35 * 2 * 8192,
                 starved_ns_a_mib: 2_700_000,
                 survival: 20,
             },
             Program {
                 name: "a list that survives".into(),
                 epochs: epochs(64, |i| i * 4 * MIB, 900_000, 800_000),
-                open: one,
+                mutators: 1,
+                open_bytes: 2 * 8192,
                 starved_ns_a_mib: 0,
                 survival: 100,
             },
             Program {
                 name: "garbage".into(),
                 epochs: epochs(1000, |_| 2 * MIB, 900_000, 800_000),
-                open: one,
+                mutators: 1,
+                open_bytes: 2 * 8192,
                 starved_ns_a_mib: 0,
                 survival: 1,
             },
@@ -110,9 +112,15 @@ impl Program {
         if epochs.is_empty() {
             return Err("it has no full collection".into());
         }
-        let open = OpenSpans { mutators: 1, bytes: 2 * 8192 };
         let survival = (promoted * 100).checked_div(young).unwrap_or(5).min(100);
-        Ok(Program { name: name.into(), epochs, open, starved_ns_a_mib: 0, survival })
+        Ok(Program {
+            name: name.into(),
+            epochs,
+            mutators: 1,
+            open_bytes: 2 * 8192,
+            starved_ns_a_mib: 0,
+            survival,
+        })
     }
 }
 

@@ -10,7 +10,6 @@
 
 use super::tunables::growth::*;
 use crate::settings::options::Config;
-use heapwood_heap::OpenSpans;
 
 /// The cost of all collections since the last full one, and the CPU time of the process meanwhile.
 #[derive(Clone, Copy, Debug)]
@@ -50,15 +49,15 @@ impl Growth {
         Growth { room: least, least, live: 0 }
     }
 
-    /// How much may be allocated beside what a full collection has found alive, before the next, by mutators that allocate from
-    /// N spans at a time.
-    pub fn after_full(&mut self, live: usize, percent: u32, open: OpenSpans, spent: Spent) -> usize {
+    /// How much may be allocated beside what a full collection has found alive, before the next, if `mutators`
+    /// mutators allocate.
+    pub fn after_full(&mut self, live: usize, percent: u32, mutators: usize, spent: Spent) -> usize {
         let Spent { collecting_ns, all_ns, freed_little } = spent;
         let share = collecting_ns as f64 / all_ns.max(1) as f64;
         let at_once = if freed_little { AT_ONCE_IF_LITTLE_FREED } else { AT_ONCE };
         let ratio = (share * (1.0 - WANTED_CPU) / (WANTED_CPU * (1.0 - share).max(0.01))).clamp(0.5, at_once);
-        let most = most(live, percent, open.mutators);
-        let least = (live / 100 * LEAST_PERCENT).max(self.least).max(LEAST_SPANS * open.bytes).min(most);
+        let most = most(live, percent, mutators);
+        let least = (live / 100 * LEAST_PERCENT).max(self.least).min(most);
         // What a heap was allowed that has become smaller says less.
         let last = self.room as f64 * (live as f64 / self.live.max(1) as f64).min(1.0);
         (self.room, self.live) = (((last * ratio) as usize).clamp(least, most), live);
@@ -71,7 +70,7 @@ mod tests {
     use super::*;
 
     const MIB: usize = 1 << 20;
-    const ONE: OpenSpans = OpenSpans { mutators: 1, bytes: 8 << 10 };
+    const ONE: usize = 1;
 
     fn spent(percent: u64) -> Spent {
         Spent { collecting_ns: percent * 1_000_000, all_ns: 100_000_000, freed_little: false }
@@ -101,12 +100,11 @@ mod tests {
     }
 
     #[test]
-    fn room_grows_with_mutators_and_their_shapes() {
-        let two = OpenSpans { mutators: 2, bytes: 2 * 150 * (8 << 10) };
+    fn room_grows_with_mutators() {
         let mut growth = Growth::new(4 * MIB);
-        assert_eq!(growth.after_full(MIB, 150, two, spent(1)), LEAST_SPANS * two.bytes);
-        let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, 150, two, spent(50)) / MIB).collect();
-        assert_eq!(rooms, [18, 37, 63, 63, 63]);
+        assert_eq!(growth.after_full(MIB, 150, 2, spent(1)), LEAST);
+        let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, 150, 2, spent(50)) / MIB).collect();
+        assert_eq!(rooms, [6, 12, 24, 48, 63]);
         assert_eq!(most(0, 150, 64), 64 * SMALL);
     }
 

@@ -74,7 +74,7 @@ impl Nursery {
         Nursery {
             option,
             on: option != Generational::Off,
-            size: FIRST,
+            size: LEAST,
             misses: 0,
             tries: false,
             paid: false,
@@ -247,7 +247,7 @@ mod tests {
     #[test]
     fn the_budget_leaves_room_and_ends_with_a_full_collection() {
         let mut nursery = Nursery::new(Generational::Auto);
-        assert_eq!((nursery.budget(0, 32 * MIB), nursery.next()), (FIRST, NextCollection::Young));
+        assert_eq!((nursery.budget(0, 32 * MIB), nursery.next()), (LEAST, NextCollection::Young));
         play(&mut nursery, 10, 10);
         assert_eq!(nursery.budget(20 * MIB, 32 * MIB), 3 * MIB);
         assert_eq!((nursery.budget(29 * MIB, 32 * MIB), nursery.next()), (3 * MIB, NextCollection::Full));
@@ -329,9 +329,9 @@ mod tests {
         assert!(!nursery.is_on());
         // One that stores without allocating does not wait for a collection.
         let mut nursery = Nursery::new(Generational::Auto);
-        assert_eq!(nursery.most_stores(), (FIRST / BYTES_A_STORE) as u64);
+        assert_eq!(nursery.most_stores(), (LEAST / BYTES_A_STORE) as u64);
         nursery.after_full(Efficiency { ns: 300_000_000, ..FULL }, false);
-        assert_eq!(nursery.most_stores(), (FIRST / BYTES_A_STORE) as u64, "nothing says that they pay");
+        assert_eq!(nursery.most_stores(), (LEAST / BYTES_A_STORE) as u64, "nothing says that they pay");
         // A full one frees 100 MiB in 300 ms.
         play(&mut nursery, 5, 1);
         assert_eq!(nursery.most_stores(), (nursery.size / MIB) as u64 * 3_000_000 / STORE_NS);

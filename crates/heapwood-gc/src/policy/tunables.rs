@@ -14,8 +14,6 @@ pub(super) mod growth {
     /// The most that growth may be multiplied by at once, and where less than a quarter was freed.
     pub(in crate::policy) const AT_ONCE: f64 = 2.0;
     pub(in crate::policy) const AT_ONCE_IF_LITTLE_FREED: f64 = 3.0;
-    /// Spans of each shape that a mutator uses which it can fill between two full collections.
-    pub(in crate::policy) const LEAST_SPANS: usize = 4;
     /// The size in bytes that a heap may have for each mutator whatever is alive, if it would else collect all the time and
     /// `percent` is no less than usual.
     pub(in crate::policy) const SMALL: usize = 32 << 20;
@@ -26,9 +24,8 @@ pub(super) mod growth {
 
 /// When young collections come (docs/results/2026-11/young.tsv).
 pub(super) mod nursery {
-    /// The smallest nursery in bytes, the first, and the largest.
+    /// The smallest nursery in bytes, which is the first, and the largest.
     pub(in crate::policy) const LEAST: usize = 1 << 20;
-    pub(in crate::policy) const FIRST: usize = 2 << 20;
     pub(in crate::policy) const MOST: usize = 64 << 20;
     /// It is at most this part of the room that is left, and half of that while young collections are tried.
     pub(in crate::policy) const PART_OF_ROOM: usize = 4;

@@ -249,11 +249,11 @@ impl Owner<'_> {
         self.cache().for_each_active(|id| self.buffer(id).span().into_iter().for_each(&mut f));
     }
 
-    /// Bytes of the spans that it allocates from.
-    pub(crate) fn open_span_bytes(&self) -> usize {
-        let (spans, mut bytes) = (self.heap().spans(), 0);
-        self.for_each_own_span(|page| bytes += spans.at(page).pages().bytes());
-        bytes
+    /// Whether it has a span that it allocates from.
+    pub(crate) fn has_open_span(&self) -> bool {
+        let mut open = false;
+        self.for_each_own_span(|_| open = true);
+        open
     }
 
     /// The number of cached pages.

@@ -116,7 +116,7 @@ impl Collector {
             freed_little: totals.freed() < (totals.old + totals.allocated) / 4,
         };
         (work.spent, work.spent_by_all, work.starved) = (0, now, starved);
-        let open = pause.world().open_spans(pause.owners());
-        work.growth.after_full(totals.live, self.pacer().percent(), open, spent)
+        let mutators = pause.world().allocating(pause.owners());
+        work.growth.after_full(totals.live, self.pacer().percent(), mutators, spent)
     }
 }
