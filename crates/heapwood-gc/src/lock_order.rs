@@ -1,5 +1,5 @@
 //! The ranks of a heap's locks, in the order in which they are taken (`heapwood_os::threads::lock_order`); those of its space
-//! follow. Invariant: each lock of a heap has a rank here, and a fork holds those of [`HELD_BY_FORK`], which it checks in debug
+//! follow. Invariant: each lock of a heap has a rank here, and a fork holds those of `HELD_BY_FORK`, which it checks in debug
 //! builds (`process/fork.rs`). A new lock gets a rank: either a fork holds it, or the comment says why a child needs no whole value.
 
 use heapwood_os::threads::lock_order::{LockRank, set_of};
