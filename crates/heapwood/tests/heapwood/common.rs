@@ -9,6 +9,8 @@ pub(crate) const VERIFY: Config = SMALL.verify(true);
 pub(crate) const STRESS: Config = SMALL.stress(true);
 
 pub(crate) fn heap(config: Config) -> Heap {
+    // The stack of this thread may be one that an earlier test has used, for a heap at the same addresses.
+    scrub();
     // SAFETY: the tests keep their pointers on the stacks of attached threads, in objects and in roots.
     unsafe { Heap::new(config) }.unwrap()
 }
@@ -46,7 +48,7 @@ pub(crate) fn assert_list(head: Option<Gc<Node>>, n: u64) {
 /// Overwrites stale words of earlier calls on the stack.
 #[inline(never)]
 pub(crate) fn scrub() {
-    std::hint::black_box(&mut [0u8; 64 << 10]);
+    std::hint::black_box(&mut [0u8; 256 << 10]);
 }
 
 /// The message that `f` panics with.
