@@ -135,8 +135,8 @@ mod tests {
         let few = Room { address_space: Some(102_400_000), ..FREE };
         assert_eq!(said(few, 1 << 20), None);
         assert!(said(few, 156_000_000).unwrap().contains("raise `ulimit -v`"));
-        let window = Room { reserve: Some(16 << 20), ..FREE };
-        assert!(said(window, 17 << 20).unwrap().contains("--address-space gives the heap 16.0 MiB"));
+        let smallest = Room { reserve: Some(16 << 20), ..FREE };
+        assert!(said(smallest, 17 << 20).unwrap().contains("--address-space gives the heap 16.0 MiB"));
         // A heap requests the given reservation, for any ulimit.
         assert_eq!(said(Room { reserve: Some(64 << 20), ..few }, 60 << 20), None);
     }

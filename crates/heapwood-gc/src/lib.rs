@@ -10,7 +10,7 @@
 //!
 //! | room | contents |
 //! |---|---|
-//! | `interface` | what a thread calls: attach, allocate, free, arenas |
+//! | `entry` | what a thread calls: attach, allocate, free, arenas |
 //! | `heap` | the heap, its types, the room that the process leaves it |
 //! | `background` | the heap's own thread: it sweeps, collects idle heaps, returns memory |
 //! | `collect` | one collection, as a list of phases |
@@ -26,14 +26,14 @@
 //! | [`error`] | errors |
 //! | [`inject`] | planted errors, for tests of the tests (`--cfg heapwood_inject`) |
 //!
-//! Each may use those below it, and there is no cycle of files.
+//! Most use those below them alone; no circle leads from file to file (`.ci/structure`).
 
 mod background;
 mod collect;
+mod entry;
 pub mod error;
 mod heap;
 pub mod inject;
-mod interface;
 pub mod lock_order;
 mod mark;
 pub mod mutator;
@@ -45,6 +45,10 @@ mod roots;
 pub mod settings;
 mod state;
 
+pub use entry::arena::{MutatorArenas, arena_handle_error};
+pub use entry::attach::Attached;
+#[doc(hidden)]
+pub use entry::marking::IncrementalMarking;
 pub use error::{
     AllocError, ArenaError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError,
     SettingError, SizeError, StackError, TypeError,
@@ -52,10 +56,6 @@ pub use error::{
 pub use heap::object_type::{Described, ObjectType, slice_scan};
 pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes};
 pub use heapwood_pages::Snapshot as PageSnapshot;
-pub use interface::arena::{MutatorArenas, arena_handle_error};
-pub use interface::attach::Attached;
-#[doc(hidden)]
-pub use interface::marking::IncrementalMarking;
 pub use mark::Tracer;
 pub use mutator::barrier::WriteBarrier;
 pub use mutator::switch::MutatorStacks;

@@ -6,14 +6,15 @@ use heapwood_os::threads::lock_order::{LockRank, set_of};
 
 /// The list of heaps. Held during a fork by the fork handlers themselves (`process.rs`).
 pub(crate) const HEAPS: LockRank = 1;
-/// Signal handlers, while one is installed: the thread that forks does not, and others install again.
+/// Signal handlers, while one is installed. The fork handler in the child frees it.
 pub(crate) const SIGNAL_HANDLERS: LockRank = 2;
 /// The collection. A child gives up one that is under way.
 pub(crate) const COLLECTION: LockRank = 4;
 /// Sweeping for a collection, given up like it.
 pub(crate) const SWEEPING: LockRank = 5;
-/// The heap's own thread: a child starts another.
+/// The heap's own thread. A child starts another.
 pub(crate) const BACKGROUND: LockRank = 6;
+
 /// The attached mutators.
 pub(crate) const REGISTRY: LockRank = 10;
 /// Roots in libraries, then slots and ranges, handles, stacks.
@@ -31,15 +32,16 @@ pub(crate) const SNAPSHOTS: LockRank = 22;
 pub(crate) const REMEMBERED: LockRank = 23;
 pub(crate) const MARKING_LOG: LockRank = 24;
 pub(crate) const STORE_LOG: LockRank = 25;
-/// The client's lock, which a fork holds, and what the client takes while it holds that.
+/// The client's lock.
 pub(crate) const CLIENT: LockRank = 30;
-/// A table of the client, changed under its lock.
+/// A table of the client. A thread takes it while it holds the other, so a fork finds it free.
 pub const CLIENT_TABLE: LockRank = 31;
 /// The log of arenas in verify mode.
 pub(crate) const ARENA_LOG: LockRank = 34;
 /// Workers that mark. A child gives up their marking.
 pub(crate) const MARKER_POOL: LockRank = 60;
 pub(crate) const MARK_TOTALS: LockRank = 61;
+
 /// Those that a fork holds.
 pub(crate) const HELD_BY_FORK: u64 = heapwood_heap::lock_order::HELD_BY_FORK
     | set_of(&[

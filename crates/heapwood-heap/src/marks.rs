@@ -106,8 +106,8 @@ impl Marks {
         self.marking.store(true, Ordering::Relaxed);
     }
 
-    /// Whether such a marking is under way.
-    pub(crate) fn is_marking(&self) -> bool {
+    /// Whether a concurrent full marking is under way.
+    pub(crate) fn is_concurrent_marking(&self) -> bool {
         self.marking.load(Ordering::Relaxed)
     }
 

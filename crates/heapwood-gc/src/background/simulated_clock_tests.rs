@@ -3,8 +3,8 @@
 
 use super::background_loop::BackgroundLoop;
 use super::figures::Figures;
+use crate::entry::attach::Attached;
 use crate::heap::{Heap, HeapBox};
-use crate::interface::attach::Attached;
 use crate::mutator::Mutator;
 use crate::observe::Stats;
 use crate::settings::options::{Config, Generational};

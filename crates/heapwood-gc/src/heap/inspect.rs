@@ -63,17 +63,17 @@ impl<'h> HeapInspector<'h> {
     pub fn peak_page_snapshot(self) -> Option<Snapshot> {
         let _no_preempt = record().no_preempt();
         self.collector.snapshots().before_marking(self.state.space());
-        self.collector.snapshots().peak(self.window_pages())
+        self.collector.snapshots().peak(self.reservation_pages())
     }
 
     /// The pages after the collection that freed most, as if all dead objects had been swept at once; `None` if none
     /// are kept, or there was no collection, or no memory for them.
     pub fn collected_page_snapshot(self) -> Option<Snapshot> {
         let _no_preempt = record().no_preempt();
-        self.collector.snapshots().collected(self.window_pages())
+        self.collector.snapshots().collected(self.reservation_pages())
     }
 
-    fn window_pages(self) -> PageCount {
+    fn reservation_pages(self) -> PageCount {
         PageCount(self.state.space().reservation_bytes() / PAGE_SIZE)
     }
 

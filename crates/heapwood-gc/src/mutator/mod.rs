@@ -22,7 +22,7 @@
 //! Invariants: inline code outside this library reads the first 64 bytes and the allocation buffers behind them, so
 //! their layout is frozen. A mutator belongs to the thread that attached it; the collector touches its private part
 //! only while the thread is stopped. The functions that need the collector, to attach and to allocate, are in
-//! `interface/attach.rs` and `allocate.rs`, above this folder.
+//! `entry/attach.rs` and `allocate.rs`, above this folder.
 
 pub(crate) mod barrier;
 pub(crate) mod interrupt;

@@ -41,7 +41,7 @@ impl Owner<'_> {
         if buffer.room() == 0 || !heap.marks().is_allocated(cell) || !heap.freed().set(cell) {
             return;
         }
-        if heap.marks().is_marking() {
+        if heap.marks().is_concurrent_marking() {
             // It was marked when it was taken. The marking would scan a marked and freed cell, and this one has no
             // words yet.
             // SAFETY: the cell is one of a span, a marking is under way, and the heap is stopped.

@@ -220,7 +220,7 @@ impl<'h> Walker<'h> {
         // An object in a freed cell gets its bit at once.
         let no_old = all == 0 || heap.freed().are_in_use();
         check(!is_young || swept && no_old, page, "a young page is part of a span with old objects")?;
-        if marks.is_marking() {
+        if marks.is_concurrent_marking() {
             let agree = marks.marks_are_allocated(start, end);
             return check(agree, page, "an object is marked that did not exist when the marking began");
         }

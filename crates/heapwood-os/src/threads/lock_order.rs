@@ -78,6 +78,7 @@ mod record {
     pub(crate) fn take(_: LockRank) {}
     #[inline(always)]
     pub(crate) fn release(_: LockRank) {}
+    /// In a forked child: its one thread holds no lock.
     #[inline(always)]
     pub fn forget_all() {}
 }
