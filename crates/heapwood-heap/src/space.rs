@@ -19,6 +19,7 @@ use crate::cpu::Cpu;
 use crate::error::SpaceError;
 use crate::layout::shape_id::ShapeId;
 use crate::layout::shapes::Shapes;
+use crate::marking_view::MarkingView;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::clock::{ReclaimClock, Sweeping};
 use crate::reclaim::sweeper::Sweeper;
@@ -207,6 +208,14 @@ impl Space {
         let is_here = self.is_old(object) && !self.is_freed(ObjectRef::new(object.get()));
         // SAFETY: an old object is a cell of a span (contract 1).
         is_here && unsafe { self.heap().marks().set_marked(object.get()) }
+    }
+
+    /// What a marker beside mutators reads of the space.
+    ///
+    /// # Safety
+    /// 1. A full marking is under way, and the world is not stopped for a collection while the view is used.
+    pub unsafe fn marking_view(&self) -> MarkingView<'_> {
+        MarkingView::new(self.heap().marks(), self.heap().spans())
     }
 
     /// The entry of the page of an address.

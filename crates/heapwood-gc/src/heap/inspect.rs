@@ -143,7 +143,7 @@ impl<'h> HeapInspector<'h> {
             ..Stats::default()
         };
         self.collector.add_to_stats(self.state.space(), &mut stats, self.ticks);
-        self.background.figures().add_to_stats(&mut stats);
+        self.background.job().figures().add_to_stats(&mut stats);
         stats
     }
 }

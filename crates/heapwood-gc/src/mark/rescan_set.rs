@@ -79,6 +79,11 @@ impl RescanSet {
         self.words
     }
 
+    /// Whether spans without a bit are in the set.
+    pub(super) fn is_beyond(&self) -> bool {
+        self.beyond.load(Ordering::Acquire)
+    }
+
     /// Takes the flag that stands for all spans without a bit.
     pub(super) fn take_beyond(&self) -> bool {
         self.beyond.swap(false, Ordering::Acquire)

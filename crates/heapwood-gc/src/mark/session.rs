@@ -1,29 +1,35 @@
-//! A mark session: a full concurrent marking in steps that a driver runs (today a test). It marks a snapshot at the
-//! beginning: when it starts, every object has its allocation bit, and the roots are scanned; afterwards it follows
-//! edges only to objects with that bit. Each step is a pause of its own. During it, mutators are where they polled: a
-//! buffer may be partly used, and cells reserved for shared spans wait. Invariant: between steps, every unmarked object
-//! of the snapshot can be reached by a path of unmarked objects from an edge on the stacks, from a marked object that
-//! waits to be scanned, or from a marked object of a span in the rescan set.
+//! A mark session: a full concurrent marking. It marks a snapshot at the beginning: when it starts, every object has its
+//! allocation bit, and the roots are scanned; afterwards it follows edges only to objects with that bit. It goes on in
+//! slices beside the program (`mark_beside`), or in steps of a stopped one, which tests count. Invariant: between slices,
+//! every unmarked object of the snapshot can be reached by a path of unmarked objects from an edge on the stacks, from a
+//! marked object that waits to be scanned, or from a marked object of a span in the rescan set.
 
-use super::mode::{Alone, Composed, Snapshot, Unlimited};
+use super::mode::{Alone, Composed, Concurrent, Mode, Snapshot, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::rescan_set::RescanSet;
 use super::stack::MarkStacks;
 use crate::pause::Pause;
+use crate::policy::ConcurrentCycle;
 use crate::state::{MarkingLog, State};
 use heapwood_heap::{Collection, Stopped};
+use heapwood_os::process::clock;
 use heapwood_os::{KernelRef, OsError, Pagemap};
 
 /// Capacity of the list of shaded objects, if the option does not set the stacks' size.
 const USUAL_LIST: usize = 1 << 20;
 
-type SnapshotMode = Composed<Alone, Snapshot, Unlimited>;
+type StoppedMode<'h> = Composed<Alone<'h>, Snapshot, Unlimited>;
+type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
 
 /// An active marking, and its totals so far.
 pub(crate) struct MarkSession {
     stacks: MarkStacks,
     rescan: RescanSet,
     totals: MarkTotals,
+    /// When it started, in nanoseconds of the monotonic clock, and the size of the heap then.
+    began: (u64, usize),
+    /// What young collections have marked or promoted since.
+    since: MarkTotals,
 }
 
 impl MarkSession {
@@ -35,38 +41,74 @@ impl MarkSession {
             stacks: MarkStacks::sized(kernel, edges, reservation)?,
             rescan: RescanSet::new(kernel, reservation)?,
             totals: MarkTotals::default(),
+            began: (0, 0),
+            since: MarkTotals::default(),
         })
     }
 
-    /// Takes the snapshot: scans all roots, since they may be gone later.
-    pub(crate) fn take_snapshot(&mut self, pause: &Pause<'_>) {
-        self.with_marker((pause.state(), pause.world()), |marker| pause.scan_roots(Collection::Full, marker));
+    /// Takes the snapshot: scans all roots, since they may be gone later. The heap has so many bytes now.
+    pub(crate) fn take_snapshot(&mut self, pause: &Pause<'_>, size: usize) {
+        self.began = (clock::monotonic_ns(), size);
+        self.stopped((pause.state(), pause.world()), |marker| pause.scan_roots(Collection::Full, marker));
+    }
+
+    /// Marks beside the program until it is `asked` to stop; whether nothing was left to mark then.
+    ///
+    /// # Safety
+    /// 1. The marking is active, and no pause of the heap runs until this returns.
+    pub(crate) unsafe fn mark_beside(&mut self, state: &State, asked: &dyn Fn() -> bool) -> bool {
+        self.rescan.commit(state.space().committed_end());
+        // SAFETY: contract 1.
+        let view = unsafe { state.space().marking_view() };
+        let graph = Graph { state, marks: view.mark_side(), view, world: None, rescan: &self.rescan };
+        let mode = Composed { team: Concurrent, scope: Snapshot, limit: UntilAsked(asked) };
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::<ConcurrentMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
+        let done = marker.mark_all(state.marking_log(), asked);
+        let totals = marker.totals();
+        self.add(totals);
+        done
     }
 
     /// Follows at most N edges, or scans N slices of objects; true if something may be left.
     pub(crate) fn step(&mut self, state: &State, world: &Stopped<'_>, edges: usize) -> bool {
-        self.with_marker((state, world), |marker| (0..edges).all(|_| marker.step(state.marking_log())))
+        self.stopped((state, world), |marker| (0..edges).all(|_| marker.step(state.marking_log())))
     }
 
     /// Adds objects that young collections have marked for this session.
-    pub(crate) fn add(&mut self, marked: MarkTotals) {
-        self.totals = self.totals.plus(MarkTotals { late: false, ..marked });
+    pub(crate) fn add_young(&mut self, marked: MarkTotals) {
+        self.since = self.since.plus(MarkTotals { late: false, ..marked });
+    }
+
+    fn add(&mut self, marked: MarkTotals) {
+        self.totals = self.totals.plus(marked);
+    }
+
+    /// What it has done, when it ends.
+    pub(crate) fn cycle(&self) -> ConcurrentCycle {
+        ConcurrentCycle {
+            marked: self.totals.bytes,
+            ns: clock::monotonic_ns().saturating_sub(self.began.0),
+            grown: self.since.bytes,
+        }
     }
 
     /// Marks everything that is left; returns the session's totals.
     pub(crate) fn finish(&mut self, state: &State, world: &Stopped<'_>) -> MarkTotals {
-        while self.step(state, world, usize::MAX) {}
-        self.totals
+        self.stopped((state, world), |marker| marker.mark_all(state.marking_log(), &|| false));
+        self.totals.plus(self.since)
     }
 
-    fn with_marker<R>(
+    fn stopped<R>(
         &mut self,
         (state, world): (&State, &Stopped<'_>),
-        f: impl FnOnce(&mut Marker<'_, SnapshotMode>) -> R,
+        f: impl FnOnce(&mut Marker<'_, StoppedMode<'_>>) -> R,
     ) -> R {
         self.rescan.commit(state.space().committed_end());
-        let graph = Graph { state, world, rescan: &self.rescan };
-        let (pagemap, mode) = (Pagemap::new(), Composed { team: Alone, scope: Snapshot, limit: Unlimited });
+        let view = world.marking_view();
+        let graph = Graph { state, marks: view.mark_side(), view, world: Some(world), rescan: &self.rescan };
+        let (pagemap, mode) =
+            (Pagemap::new(), Composed { team: Alone::new(world), scope: Snapshot, limit: Unlimited });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
         let result = f(&mut marker);
         let totals = marker.totals();
@@ -75,7 +117,35 @@ impl MarkSession {
     }
 }
 
-impl Marker<'_, SnapshotMode> {
+impl<M: Mode> Marker<'_, M> {
+    /// Follows all edges, and scans all objects that barriers have shaded, until it is `asked` to stop; whether nothing
+    /// is left. What only a stop can do is left by a marker beside the program.
+    fn mark_all(&mut self, log: &MarkingLog, asked: &dyn Fn() -> bool) -> bool {
+        loop {
+            self.follow_all();
+            if asked() {
+                return false;
+            }
+            if let Some(shaded) = log.next_shaded() {
+                self.visit_marked(shaded, self.entry(shaded));
+            } else if self.world.is_some() && log.take_missed() {
+                self.flag_all_spans();
+            } else if self.rescan.any() || self.world.is_some() && self.rescan.is_beyond() {
+                self.rescan_overflowed();
+            } else {
+                return true;
+            }
+        }
+    }
+
+    /// Shaded objects are missing from the log: any marked object may be unscanned.
+    fn flag_all_spans(&mut self) {
+        let rescan = self.rescan;
+        self.world.inspect(|world| world.for_each_span(|page, _| rescan.flag(page.0)));
+    }
+}
+
+impl Marker<'_, StoppedMode<'_>> {
     /// Follows one edge or scans one slice; false if nothing is left.
     fn step(&mut self, log: &MarkingLog) -> bool {
         if let Some(edge) = self.stacks.edges.pop() {
@@ -85,11 +155,10 @@ impl Marker<'_, SnapshotMode> {
         } else if self.next_range() {
             // The slice's edges are on the stack.
         } else if log.take_missed() {
-            let (world, rescan) = (self.world, self.rescan);
             // Scanned in this step: spans without a marked object may be freed between steps.
-            world.for_each_span(|page, _| rescan.flag(page.0));
+            self.flag_all_spans();
             self.rescan_overflowed();
-        } else if self.rescan.any() {
+        } else if self.rescan.any() || self.rescan.is_beyond() {
             self.rescan_overflowed();
         } else {
             return false;

@@ -9,7 +9,8 @@ use super::publish::Published;
 use crate::mark::MarkTotals;
 use crate::observe::Times;
 use crate::pause::Pause;
-use crate::policy::{Efficiency, Spent};
+use crate::policy::{Efficiency, LEAST_BUDGET, NextCollection, Spent};
+use crate::state::State;
 use core::sync::atomic::Ordering;
 use heapwood_heap::Collection;
 use heapwood_os::process::clock;
@@ -88,22 +89,51 @@ impl Collector {
         let (state, efficiency) = (pause.state(), totals.efficiency());
         let goal_before = state.cycles().goal().load(Ordering::Relaxed);
         let mut goal = goal_before;
-        match kind.collection() {
-            Collection::Full => {
+        match kind {
+            PauseKind::Full | PauseKind::FinalMark(_) => {
+                let cycle = work.ended_cycle.take();
                 state.cycles().set_live_in_full(totals.live);
                 let growth = self.growth(pause, work, totals);
                 // Where the plan changed in the stop this asks the kernel now.
                 let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
-                goal = self.pacer().goal(totals.live, growth, bounds);
+                // What a concurrent marking did not look at may be dead: room for it is part of the growth, of which a half is
+                // left in any case.
+                let unseen = cycle.map_or(0, |cycle| cycle.grown.min(growth / 2));
+                goal = self.pacer().goal(totals.live, growth - unseen, bounds);
+                let beside = core::mem::take(&mut work.beside);
+                let efficiency = Efficiency { ns: efficiency.ns + beside, ..efficiency };
                 work.nursery.after_full(efficiency, published.overflowed);
+                cycle.inspect(|&cycle| work.start.after_marking(cycle));
             }
-            Collection::Young if kind.promotes_all() => work.nursery.after_promotion(published.overflowed),
-            Collection::Young => work.nursery.after_young(efficiency, published.stores),
+            // It comes out of turn.
+            PauseKind::InitialMark(_) => {}
+            PauseKind::Promote => work.nursery.after_promotion(published.overflowed),
+            PauseKind::Young { .. } => work.nursery.after_young(efficiency, published.stores),
         }
         state.cycles().set_sizes(totals.live, goal);
-        let size = totals.live + work.left_by_arenas;
-        let budget = work.nursery.budget(size, goal);
+        let size = work.size(state);
+        let mut budget = work.nursery.budget(size, goal);
+        if !work.session.is_active() {
+            budget = self.start_concurrent(state, work, budget, goal);
+        }
         NextCycle { goal_before, goal, budget }
+    }
+
+    /// Asks for a concurrent marking if it is time; otherwise the budget ends where it will be, if nothing else comes before.
+    fn start_concurrent(&self, state: &State, work: &mut Work, budget: usize, goal: usize) -> usize {
+        work.starts_next = false;
+        if !self.marks_concurrently(state) {
+            return budget;
+        }
+        let line = work.start.line(state.cycles().live_in_full(), goal);
+        let left = line.saturating_sub(work.size(state));
+        if left == 0 {
+            state.marking_requests().start();
+        } else if work.nursery.next() == NextCollection::Full {
+            work.starts_next = true;
+            return budget.min(left.max(LEAST_BUDGET));
+        }
+        budget
     }
 
     /// How much may be allocated after a full collection before the next, by what all since the last one took.

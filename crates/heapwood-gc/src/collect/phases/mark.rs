@@ -34,6 +34,7 @@ impl Collector {
     pub(in crate::collect) fn end_marking(&self, pause: &Pause<'_>, work: &mut Work, kind: PauseKind) {
         let (state, world) = (pause.state(), pause.world());
         if let PauseKind::FinalMark(_) = kind {
+            work.ended_cycle = work.session.active().map(|session| session.cycle());
             work.session = Session::None;
             world.note_large_survivors();
             state.marking_log().end(|object| world.forget_freed(object));
@@ -58,7 +59,7 @@ fn young(pause: &Pause<'_>, marking: &mut Marking, session: &mut Session, part: 
         true => marked.promoted(pause.world().promote(pause.owners())),
     };
     if let Some(session) = active {
-        session.add(marked);
+        session.add_young(marked);
     }
     marked
 }
@@ -73,7 +74,7 @@ fn initial_mark(
     let marked = young(pause, marking, session, part);
     pause.world().begin_marking();
     if let Session::Starting(mut starting) = core::mem::replace(session, Session::None) {
-        starting.take_snapshot(pause);
+        starting.take_snapshot(pause, pause.state().cycles().live());
         *session = Session::Active(starting);
     }
     marked

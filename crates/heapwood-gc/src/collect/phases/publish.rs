@@ -8,6 +8,7 @@ use super::super::plan::{Observed, PauseKind, plan};
 use super::prepare::Prepared;
 use crate::observe::{RootBytes, Times};
 use crate::pause::Pause;
+use crate::policy::start_limits::MOST_YOUNG;
 use crate::roots::Source;
 use heapwood_heap::Collection;
 
@@ -39,7 +40,6 @@ impl Collector {
         times.begin_marking(pause.space());
         let time = match pause.state().cycles().young_time() {
             Some(set) => set,
-            None if cause.is_marking() => u64::MAX,
             None => work.nursery.most_time(times.since_last()),
         };
         plan(&Observed {
@@ -48,6 +48,7 @@ impl Collector {
             overflowed: pause.state().remembered().has_overflowed(),
             nursery_is_on: work.nursery.is_on(),
             session: work.session.phase(),
+            waits: cause.may_wait() && pause.world().allocated_bytes(pause.owners()) > MOST_YOUNG,
             deadline: times.marking.wall.saturating_add(time),
         })
     }
