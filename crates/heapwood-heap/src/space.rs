@@ -198,16 +198,17 @@ impl Space {
         (base <= word && self.is_old(base) && !self.is_freed(object)).then_some(object)
     }
 
-    /// Marks an old object that the program has not freed, for the full marking that is under way; returns whether it
-    /// was unmarked. Several threads may do this.
-    ///
-    /// # Safety
-    /// 1. A full marking is under way.
+    /// Whether an object is old, the program has not freed it, and the full marking that is under way has not marked it yet.
     #[inline]
-    pub unsafe fn shade(&self, object: Address) -> bool {
-        let is_here = self.is_old(object) && !self.is_freed(ObjectRef::new(object.get()));
-        // SAFETY: an old object is a cell of a span (contract 1).
-        is_here && unsafe { self.heap().marks().set_marked(object.get()) }
+    pub fn is_unmarked(&self, object: Address) -> bool {
+        self.is_old(object)
+            && !self.is_freed(ObjectRef::new(object.get()))
+            && !self.heap().marks().is_marked(object.get())
+    }
+
+    /// Has the kernel find memory for the mark bits that the heap has grown by. No stop should have to wait for it.
+    pub fn touch_marks(&self) {
+        self.heap().marks().touch(self.committed_end());
     }
 
     /// What a marker beside mutators reads of the space.

@@ -4,14 +4,16 @@
 //! every unmarked object of the snapshot can be reached by a path of unmarked objects from an edge on the stacks, from a
 //! marked object that waits to be scanned, or from a marked object of a span in the rescan set.
 
+use super::bits::MarkBits;
 use super::mode::{Alone, Composed, Concurrent, Mode, Snapshot, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::rescan_set::RescanSet;
+use super::shading::MARK_ONLY;
 use super::stack::MarkStacks;
 use crate::pause::Pause;
 use crate::policy::ConcurrentCycle;
 use crate::state::{MarkingLog, State};
-use heapwood_heap::{Collection, Stopped};
+use heapwood_heap::{Collection, ObjectRef, Stopped};
 use heapwood_os::process::clock;
 use heapwood_os::{KernelRef, OsError, Pagemap};
 
@@ -58,6 +60,7 @@ impl MarkSession {
     /// 1. The marking is active, and no pause of the heap runs until this returns.
     pub(crate) unsafe fn mark_beside(&mut self, state: &State, asked: &dyn Fn() -> bool) -> bool {
         self.rescan.commit(state.space().committed_end());
+        state.space().touch_marks();
         // SAFETY: contract 1.
         let view = unsafe { state.space().marking_view() };
         let graph = Graph { state, marks: view.mark_side(), view, world: None, rescan: &self.rescan };
@@ -127,7 +130,7 @@ impl<M: Mode> Marker<'_, M> {
                 return false;
             }
             if let Some(shaded) = log.next_shaded() {
-                self.visit_marked(shaded, self.entry(shaded));
+                self.take_shaded(shaded);
             } else if self.world.is_some() && log.take_missed() {
                 self.flag_all_spans();
             } else if self.rescan.any() || self.world.is_some() && self.rescan.is_beyond() {
@@ -135,6 +138,19 @@ impl<M: Mode> Marker<'_, M> {
             } else {
                 return true;
             }
+        }
+    }
+
+    /// Marks and scans an object that a mutator has shaded, or marks a cell in which it has made one, if it has.
+    fn take_shaded(&mut self, shaded: usize) {
+        let object = shaded & !MARK_ONLY;
+        if shaded != object && self.space.is_freed(ObjectRef::new(object)) {
+            return;
+        }
+        // SAFETY: shaded objects are bases of objects, and all markers set bits in compatible ways.
+        let is_new = unsafe { M::Bits::set_at_once(self.marks, object) };
+        if is_new && shaded == object {
+            self.visit_marked(object, self.entry(object));
         }
     }
 
@@ -151,7 +167,7 @@ impl Marker<'_, StoppedMode<'_>> {
         if let Some(edge) = self.stacks.edges.pop() {
             self.follow_edge(edge);
         } else if let Some(shaded) = log.next_shaded() {
-            self.visit_marked(shaded, self.entry(shaded));
+            self.take_shaded(shaded);
         } else if self.next_range() {
             // The slice's edges are on the stack.
         } else if log.take_missed() {

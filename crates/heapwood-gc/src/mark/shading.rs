@@ -1,12 +1,16 @@
 //! The write barrier's part of a full concurrent marking: the barrier shades the object that a store overwrites. So the
 //! marking finds every object that was reachable when it began, whatever the program does to the paths (a snapshot at
-//! the beginning: Yuasa, "Real-time garbage collection on general-purpose machines", 1990). Shading marks an object at
-//! once, so that it is handed over once; the marker scans it. Objects allocated since the snapshot are skipped: they
-//! have no allocation bit, and the marking keeps them. Invariant: only objects of the snapshot are shaded, and those
-//! that young collections have marked since.
+//! the beginning: Yuasa, "Real-time garbage collection on general-purpose machines", 1990). A mutator only notes an unmarked
+//! object in the log; the marker marks and scans it. So one thread writes marks, with plain stores: an atomic operation for
+//! each object would make a marking three times as long. Objects allocated since the snapshot are skipped: they have no
+//! allocation bit, and the marking keeps them. Invariant: only objects of the snapshot are shaded, and those that young
+//! collections have marked since.
 
 use crate::state::State;
 use heapwood_heap::{Address, ObjectRef};
+
+/// Set in the address of a cell that is marked and not scanned.
+pub(super) const MARK_ONLY: usize = 1;
 
 /// Shades objects for an active marking.
 pub(crate) struct Shading<'s> {
@@ -23,10 +27,14 @@ impl<'s> Shading<'s> {
     #[inline]
     pub(crate) fn object(&self, object: usize) {
         let Some(object) = self.state.space().arenas().marked_as(Address::new(object)) else { return };
-        // SAFETY: a marking is active (`of`).
-        if unsafe { self.state.space().shade(object) } {
+        if self.state.space().is_unmarked(object) {
             self.state.marking_log().shaded(object.get());
         }
+    }
+
+    /// Has a cell marked in which an object is about to be made, without a scan of it.
+    pub(crate) fn reused(&self, cell: usize) {
+        self.state.marking_log().shaded(cell | MARK_ONLY);
     }
 
     /// Shades the object that a word points to or into, if there is one.

@@ -195,8 +195,7 @@ impl<'m> WriteBarrier<'m> {
             return;
         }
         if barrier & MARK != 0 && !self.0.shared().faults().fails(Fault::ReusedUnmarked) {
-            // SAFETY: the flag says that a marking is active.
-            unsafe { space.shade(at) };
+            Shading::of(self.0.shared()).reused(cell);
         }
         if barrier & YOUNG != 0 && !self.0.shared().faults().fails(Fault::ReusedNotRecorded) {
             self.stores().object(self.0.shared().remembered(), cell);

@@ -27,7 +27,7 @@ pub struct StartPolicy {
 
 impl Default for StartPolicy {
     fn default() -> Self {
-        StartPolicy { mark_rate: FIRST_MARK_RATE, growth_rate: 0.0 }
+        StartPolicy { mark_rate: FIRST_MARK_RATE, growth_rate: f64::MAX }
     }
 }
 
@@ -62,7 +62,7 @@ mod tests {
     #[test]
     fn a_marking_starts_early_enough_to_end_before_the_goal() {
         let mut policy = StartPolicy::default();
-        assert_eq!(policy.line(100 * MIB, 200 * MIB), 190 * MIB, "nothing is known: a tenth");
+        assert_eq!(policy.line(100 * MIB, 200 * MIB), 150 * MIB, "nothing is known: as early as it may");
         // 100 MiB in 100 ms, while the heap grew by 16 MiB: a quarter more than that.
         let cycle = ConcurrentCycle { marked: 100 * MIB, ns: 100_000_000, grown: 16 * MIB };
         policy.after_marking(cycle);

@@ -100,6 +100,7 @@ impl Collector {
                 // left in any case.
                 let unseen = cycle.map_or(0, |cycle| cycle.grown.min(growth / 2));
                 goal = self.pacer().goal(totals.live, growth - unseen, bounds);
+                if std::env::var_os("HWT").is_some() { eprintln!(" beside {} us cycle {:?} live {} growth {}", work.beside/1000, cycle, totals.live>>10, growth>>10); }
                 let beside = core::mem::take(&mut work.beside);
                 let efficiency = Efficiency { ns: efficiency.ns + beside, ..efficiency };
                 work.nursery.after_full(efficiency, published.overflowed);
@@ -113,7 +114,7 @@ impl Collector {
         state.cycles().set_sizes(totals.live, goal);
         let size = work.size(state);
         let mut budget = work.nursery.budget(size, goal);
-        if !work.session.is_active() {
+        if work.session.is_none() {
             budget = self.start_concurrent(state, work, budget, goal);
         }
         NextCycle { goal_before, goal, budget }
@@ -147,6 +148,7 @@ impl Collector {
         };
         (work.spent, work.spent_by_all, work.starved) = (0, now, starved);
         let mutators = pause.world().allocating(pause.owners());
+        if std::env::var_os("HWT").is_some() { eprintln!(" spent {spent:?}"); }
         work.growth.after_full(totals.live, self.pacer().percent(), mutators, spent)
     }
 }

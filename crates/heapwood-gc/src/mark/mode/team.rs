@@ -64,11 +64,11 @@ impl Team for Alone<'_> {
     type Bits = Plain;
 }
 
-/// One thread marks beside mutators, whose barriers mark, too.
+/// One thread marks beside mutators, which read marks.
 pub(in crate::mark) struct Concurrent;
 
 impl Team for Concurrent {
-    type Bits = BatchedBits;
+    type Bits = Plain;
 }
 
 /// One of several threads that mark a stopped heap.
