@@ -234,6 +234,10 @@ pub enum HeapError {
     },
     /// Stopping threads by signals excludes young collections, which were requested.
     SignalsAndYoung,
+    /// Threads are to be stopped by signals, and markings to go on beside the program.
+    SignalsAndConcurrent,
+    /// Markings are to go on beside the program, without a thread of the heap.
+    ConcurrentWithoutThread,
     /// Stopping threads by signals requires scanning stacks, which was turned off.
     SignalsAndPrecise,
     /// Programs cannot use this signal.
@@ -275,6 +279,16 @@ impl fmt::Display for HeapError {
                 f,
                 "option generational is always and stop is signals: a store that is interrupted between its barrier and itself \
                  would be lost to a young collection; leave generational out, or stop threads by polls"
+            ),
+            HeapError::SignalsAndConcurrent => write!(
+                f,
+                "option concurrent is always and stop is signals: a store that is interrupted between its barrier and itself would \
+                 be lost to a marking beside the program; leave concurrent out, or stop threads by polls"
+            ),
+            HeapError::ConcurrentWithoutThread => write!(
+                f,
+                "option concurrent is always and background_release is off: no thread of the heap's own could mark beside the \
+                 program; leave one of them out"
             ),
             HeapError::SignalsAndPrecise => write!(
                 f,

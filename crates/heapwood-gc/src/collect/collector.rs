@@ -15,7 +15,7 @@ use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::PageSnapshots;
 use crate::observe::{Record, Stats, Tracing, Verify, report_slow_thread};
-use crate::policy::{ConcurrentCycle, GoalPacer, Growth, Nursery, StartPolicy};
+use crate::policy::{GoalPacer, Growth, MarkCycle, Nursery, StartPolicy};
 use crate::roots::Roots;
 use crate::settings::options::Config;
 use crate::state::State;
@@ -52,7 +52,7 @@ pub(crate) struct Work {
     /// Bytes that arenas have left to the collector before the young collections since the last full one.
     pub(super) left_by_arenas: usize,
     /// When the last collection ended, in nanoseconds of the monotonic clock.
-    pub(super) ended: u64,
+    pub(super) last_ended: u64,
     /// A concurrent marking, if there is one.
     pub(super) session: Session,
     /// When concurrent markings start.
@@ -61,8 +61,12 @@ pub(crate) struct Work {
     pub(super) starts_next: bool,
     /// CPU time of the marker beside the program since the last full collection.
     pub(super) beside: u64,
-    /// The concurrent marking that the last full collection ended, if it did.
-    pub(super) ended_cycle: Option<ConcurrentCycle>,
+    /// The concurrent marking that this full collection ends, if it does, and the bytes that were promoted during it.
+    pub(super) ended: Option<(MarkCycle, usize)>,
+    /// The goal was met, or room was wanted, before a concurrent marking could end beside the program.
+    pub(super) is_late: bool,
+    /// When the last full collection ended, in nanoseconds of the monotonic clock.
+    pub(super) full_ended: u64,
 }
 
 impl Work {
@@ -75,12 +79,14 @@ impl Work {
             spent_by_all: clock::process_cpu_ns(),
             starved: 0,
             left_by_arenas: 0,
-            ended: clock::monotonic_ns(),
+            last_ended: clock::monotonic_ns(),
             session: Session::None,
             start: StartPolicy::default(),
             starts_next: false,
             beside: 0,
-            ended_cycle: None,
+            ended: None,
+            is_late: false,
+            full_ended: clock::monotonic_ns(),
         }
     }
 
@@ -288,9 +294,7 @@ impl Collector {
         let ends = work.session.is_active() && cause.expected(state, &work.nursery) == Collection::Full;
         if ends {
             // A concurrent marking ends first, in a stop.
-            if cause.is_allocation() {
-                work.start.was_late();
-            }
+            work.is_late = cause.is_allocation();
             let Ok(()) = self.run_stopped(state, Cause::FinishMarking { at_once: true }, &mut work);
         }
         // Its end frees what was dead when it started. Who asks for a collection, or finds no room, wants all.

@@ -13,7 +13,7 @@ use super::collector::{Collector, Work};
 use super::session::Session;
 use crate::error::MisuseError;
 use crate::mutator::{Mutator, ThreadState};
-use crate::policy::start_limits::MOST_TRIES;
+use crate::policy::start_limits::{COUNTED_PART, MOST_TRIES};
 use crate::state::State;
 use heapwood_heap::Collection;
 use heapwood_os::process::clock;
@@ -45,7 +45,7 @@ impl Collector {
                 state.marking_threads().while_marking_beside(|| unsafe { session.mark_beside(state, &asked) })
             });
             let cpu = clock::thread_cpu_ns() - cpu;
-            work.spent += cpu;
+            work.spent += cpu / COUNTED_PART;
             work.beside += cpu;
             self.record().lock().add_cpu(cpu);
             if !done {

@@ -2,7 +2,7 @@
 //! two cores, and so much alive that a stop would be long. Invariant: it does not change.
 
 use crate::policy::start_limits::LEAST_LIVE;
-use crate::settings::options::{Config, Stop};
+use crate::settings::options::{Concurrent, Config, Stop};
 use heapwood_os::process::cores;
 
 /// The rule of one heap.
@@ -16,11 +16,10 @@ impl ConcurrentRule {
     /// By the options of a heap, and the cores that the process has now.
     pub(super) fn new(config: &Config) -> Self {
         let can = config.stop == Stop::Polls && config.background_release && !config.stress;
-        // TEMPORARY until the option lands.
-        let least = match std::env::var("HWC").ok().as_deref() {
-            Some("auto") => (cores::available() > 1).then_some(LEAST_LIVE),
-            Some("always") => Some(0),
-            _ => None,
+        let least = match config.concurrent {
+            Concurrent::Off => None,
+            Concurrent::Auto => (cores::available() > 1).then_some(LEAST_LIVE),
+            Concurrent::Always => Some(0),
         };
         ConcurrentRule { least: least.filter(|_| can) }
     }

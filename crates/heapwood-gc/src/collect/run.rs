@@ -21,7 +21,7 @@ impl Collector {
         work: &mut Work,
         stop: impl FnMut(&Members<'_, Mutator>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut times = Times::begin(state.space(), work.ended);
+        let mut times = Times::begin(state.space(), work.last_ended);
         let prepared = self.prepare(state, cause, work);
         let mut pause = self.stop_world(state, &mut times, stop)?;
         let published = self.publish(&pause);
@@ -40,7 +40,7 @@ impl Collector {
         self.begin_cycle(&pause, work, kind, &next);
         self.verify_after_marking(&pause, kind);
         self.resume(pause, cause, kind, &totals, &mut times);
-        work.ended = times.ended.wall;
+        work.last_ended = times.ended.wall;
         self.report(
             state,
             Report { cause, kind, marked: &marked, totals: &totals, next: &next, roots, times: &times },

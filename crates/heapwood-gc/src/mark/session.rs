@@ -11,7 +11,7 @@ use super::rescan_set::RescanSet;
 use super::shading::MARK_ONLY;
 use super::stack::MarkStacks;
 use crate::pause::Pause;
-use crate::policy::ConcurrentCycle;
+use crate::policy::MarkCycle;
 use crate::state::{MarkingLog, State};
 use heapwood_heap::{Collection, ObjectRef, Stopped};
 use heapwood_os::process::clock;
@@ -28,8 +28,8 @@ pub(crate) struct MarkSession {
     stacks: MarkStacks,
     rescan: RescanSet,
     totals: MarkTotals,
-    /// When it started, in nanoseconds of the monotonic clock, and the size of the heap then.
-    began: (u64, usize),
+    /// When it started, in nanoseconds of the monotonic clock.
+    began: u64,
     /// What young collections have marked or promoted since.
     since: MarkTotals,
 }
@@ -43,14 +43,14 @@ impl MarkSession {
             stacks: MarkStacks::sized(kernel, edges, reservation)?,
             rescan: RescanSet::new(kernel, reservation)?,
             totals: MarkTotals::default(),
-            began: (0, 0),
+            began: 0,
             since: MarkTotals::default(),
         })
     }
 
-    /// Takes the snapshot: scans all roots, since they may be gone later. The heap has so many bytes now.
-    pub(crate) fn take_snapshot(&mut self, pause: &Pause<'_>, size: usize) {
-        self.began = (clock::monotonic_ns(), size);
+    /// Takes the snapshot: scans all roots, since they may be gone later.
+    pub(crate) fn take_snapshot(&mut self, pause: &Pause<'_>) {
+        self.began = clock::monotonic_ns();
         self.stopped((pause.state(), pause.world()), |marker| pause.scan_roots(Collection::Full, marker));
     }
 
@@ -88,12 +88,13 @@ impl MarkSession {
     }
 
     /// What it has done, when it ends.
-    pub(crate) fn cycle(&self) -> ConcurrentCycle {
-        ConcurrentCycle {
-            marked: self.totals.bytes,
-            ns: clock::monotonic_ns().saturating_sub(self.began.0),
-            grown: self.since.bytes,
-        }
+    pub(crate) fn cycle(&self) -> MarkCycle {
+        MarkCycle { marked: self.totals.bytes, ns: clock::monotonic_ns().saturating_sub(self.began) }
+    }
+
+    /// The bytes that young collections have marked or promoted since it started.
+    pub(crate) fn promoted(&self) -> usize {
+        self.since.bytes
     }
 
     /// Marks everything that is left; returns the session's totals.

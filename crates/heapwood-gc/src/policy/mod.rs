@@ -32,6 +32,6 @@ pub(crate) use help::HelpPolicy;
 pub(crate) use idle::{IdleDecision, IdlePolicy, IdleSample};
 pub use nursery::{Efficiency, NextCollection, Nursery};
 pub(crate) use release::{Release, ReleasePolicy};
-pub use start::{ConcurrentCycle, StartPolicy};
+pub use start::{MarkCycle, StartPolicy};
 pub(crate) use tunables::goal::LEAST_BUDGET;
 pub(crate) use tunables::{background, start as start_limits};

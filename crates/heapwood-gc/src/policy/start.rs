@@ -1,55 +1,72 @@
-//! When a concurrent marking starts: early enough to end before the heap has reached its goal. The line is the goal, less what is
-//! promoted while the marking lasts, by the rates of the last one, and a quarter more; at most half of the room that the last
-//! full collection left, and no less than a tenth. What is promoted counts, not what is allocated: a program that allocates
-//! gigabytes and promotes little needs no early start. Go's pacer has the same purpose.
-//! Invariant: the line lies between the middle of the room and the goal.
+//! Whether the next full marking goes on beside the program, and when it starts: early enough to end before the heap has reached
+//! its goal. Its lead is what the heap grows by while it lasts, by the rates measured last, and some more. What is promoted counts
+//! as growth, not what is allocated: a program that allocates gigabytes and promotes little needs no early start. Where half of the
+//! room is too little for the lead the heap grows so fast that concurrency would cost much, in floating garbage and in markings:
+//! such a heap is marked in a stop if that is short. Go's pacer has the same purpose.
+//! Invariant: the line lies between the start of the room and the goal.
 
 use super::tunables::start::*;
 
-/// What one concurrent marking did.
+/// What one marking did.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct ConcurrentCycle {
-    /// Bytes that it marked, and the nanoseconds from its start to its end.
+pub struct MarkCycle {
+    /// Bytes that it marked.
     pub marked: usize,
+    /// Nanoseconds that it took, from its start to its end.
     pub ns: u64,
-    /// Bytes by which the heap grew meanwhile.
-    pub grown: usize,
 }
 
 /// The start of concurrent markings.
 #[derive(Clone, Copy, Debug)]
 pub struct StartPolicy {
-    /// Bytes marked a nanosecond.
-    mark_rate: f64,
-    /// Bytes by which the heap grows a nanosecond.
-    growth_rate: f64,
+    /// Bytes marked a nanosecond, in a stop and beside the program.
+    in_stop: f64,
+    beside: Option<f64>,
+    /// Bytes by which the heap grew a nanosecond between the last two full collections.
+    growth: f64,
+    /// The lead over the expected growth.
+    margin: f64,
 }
 
 impl Default for StartPolicy {
     fn default() -> Self {
-        StartPolicy { mark_rate: FIRST_MARK_RATE, growth_rate: f64::MAX }
+        StartPolicy { in_stop: FIRST_MARK_RATE, beside: None, growth: 0.0, margin: MARGIN }
     }
 }
 
+fn rate(bytes: usize, ns: u64) -> f64 {
+    bytes as f64 / ns.max(1) as f64
+}
+
 impl StartPolicy {
-    /// A marking has ended.
-    pub fn after_marking(&mut self, cycle: ConcurrentCycle) {
-        let ns = cycle.ns.max(1) as f64;
-        self.mark_rate = (cycle.marked as f64 / ns).max(LEAST_MARK_RATE);
-        self.growth_rate = cycle.grown as f64 / ns;
+    /// A marking in a stop has ended.
+    pub fn after_stop(&mut self, cycle: MarkCycle) {
+        self.in_stop = rate(cycle.marked, cycle.ns).max(LEAST_MARK_RATE);
     }
 
-    /// The marking was ended in a stop, since the goal was met first: the next starts as early as it may.
-    pub fn was_late(&mut self) {
-        self.growth_rate = f64::MAX;
+    /// A marking beside the program has ended; it was `late` if it ended in a stop, since the goal was met first.
+    pub fn after_concurrent(&mut self, cycle: MarkCycle, late: bool) {
+        self.beside = Some(rate(cycle.marked, cycle.ns).max(LEAST_MARK_RATE));
+        self.margin =
+            if late { (self.margin * LATE).min(MOST_MARGIN) } else { (self.margin * IN_TIME).max(MARGIN) };
     }
 
-    /// The size of the heap at which the next marking starts, if `live` bytes were alive when the last full collection ended.
-    pub fn line(&self, live: usize, goal: usize) -> usize {
+    /// Between two full collections the heap grew by N bytes, in this time.
+    pub fn after_growth(&mut self, grown: usize, ns: u64) {
+        self.growth = rate(grown, ns);
+    }
+
+    /// The size of the heap at which the next marking starts beside the program, after a full collection that found `live`
+    /// bytes; `None` if it is to be in a stop.
+    pub fn line(&self, live: usize, goal: usize) -> Option<usize> {
         let room = goal.saturating_sub(live);
-        let lead = self.growth_rate * (live as f64 / self.mark_rate) * MARGIN;
-        // A number that is too large becomes the largest.
-        goal - (lead as usize).clamp(room / LEAST_PART, room / MOST_PART)
+        let beside = self.beside.unwrap_or(self.in_stop * EXPECTED_SPEED);
+        let lead = self.growth * (live as f64 / beside) * self.margin;
+        let most = room / MOST_PART;
+        if lead > most as f64 && live as f64 / self.in_stop < SHORT_STOP_NS {
+            return None;
+        }
+        Some(goal - (lead as usize).clamp(room / LEAST_PART, most))
     }
 }
 
@@ -58,23 +75,51 @@ mod tests {
     use super::*;
 
     const MIB: usize = 1 << 20;
+    /// 100 MiB in 100 ms.
+    const CYCLE: MarkCycle = MarkCycle { marked: 100 * MIB, ns: 100_000_000 };
 
     #[test]
     fn a_marking_starts_early_enough_to_end_before_the_goal() {
         let mut policy = StartPolicy::default();
-        assert_eq!(policy.line(100 * MIB, 200 * MIB), 150 * MIB, "nothing is known: as early as it may");
-        // 100 MiB in 100 ms, while the heap grew by 16 MiB: a quarter more than that.
-        let cycle = ConcurrentCycle { marked: 100 * MIB, ns: 100_000_000, grown: 16 * MIB };
-        policy.after_marking(cycle);
-        assert_eq!(policy.line(100 * MIB, 200 * MIB), 180 * MIB);
-        assert_eq!(policy.line(200 * MIB, 400 * MIB), 360 * MIB, "twice as much takes twice as long");
-        // It grows as fast as it is marked: half of the room is the most.
-        policy.after_marking(ConcurrentCycle { grown: 100 * MIB, ..cycle });
-        assert_eq!(policy.line(100 * MIB, 200 * MIB), 150 * MIB);
-        policy.after_marking(ConcurrentCycle { grown: 0, ..cycle });
-        assert_eq!(policy.line(100 * MIB, 200 * MIB), 190 * MIB);
-        policy.was_late();
-        assert_eq!(policy.line(100 * MIB, 200 * MIB), 150 * MIB);
-        assert_eq!(policy.line(200 * MIB, 150 * MIB), 150 * MIB, "a limit may be less than what is alive");
+        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(190 * MIB), "a heap that does not grow: a tenth");
+        policy.after_concurrent(CYCLE, false);
+        // 16 MiB in 100 ms: a quarter more than that.
+        policy.after_growth(160 * MIB, 1_000_000_000);
+        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(180 * MIB));
+        assert_eq!(policy.line(200 * MIB, 400 * MIB), Some(360 * MIB), "twice as much takes twice as long");
+        assert_eq!(
+            policy.line(200 * MIB, 150 * MIB),
+            Some(150 * MIB),
+            "a limit may be less than what is alive"
+        );
+    }
+
+    #[test]
+    fn a_heap_that_grows_faster_than_it_is_marked_is_marked_in_a_stop_if_that_is_short() {
+        let mut policy = StartPolicy::default();
+        policy.after_growth(100 * MIB, 100_000_000);
+        policy.after_stop(MarkCycle { marked: 100 * MIB, ns: 15_000_000 });
+        assert_eq!(policy.line(100 * MIB, 140 * MIB), None);
+        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(325 * MIB / 2), "with more room it has the time");
+        assert_eq!(
+            policy.line(400 * MIB, 560 * MIB),
+            Some(480 * MIB),
+            "a stop would be long: half of the room"
+        );
+    }
+
+    #[test]
+    fn after_a_late_marking_the_next_starts_earlier() {
+        let mut policy = StartPolicy::default();
+        policy.after_growth(100 * MIB, 1_000_000_000);
+        policy.after_concurrent(CYCLE, false);
+        let line = |policy: &StartPolicy| 200 - policy.line(100 * MIB, 200 * MIB).unwrap().div_ceil(MIB);
+        assert_eq!(line(&policy), 12);
+        policy.after_concurrent(CYCLE, true);
+        assert_eq!(line(&policy), 18);
+        (0..10).for_each(|_| policy.after_concurrent(CYCLE, true));
+        assert_eq!(line(&policy), 40);
+        (0..20).for_each(|_| policy.after_concurrent(CYCLE, false));
+        assert_eq!(line(&policy), 12);
     }
 }

@@ -45,7 +45,7 @@ impl OptionInfo {
             OptionUnit::Trace => GcTrace::parse(text)
                 .map(|words| words.bits().into())
                 .map_err(|text| SettingError::Value { option: self, text, why: None }),
-            OptionUnit::Generations => Generational::parse(text).ok_or(wrong(None)),
+            OptionUnit::When => Generational::parse(text).ok_or(wrong(None)),
             OptionUnit::Stops => Stop::parse(text).ok_or(wrong(None)),
             OptionUnit::Signal => match signal::number(text) {
                 Some(number) => Ok(number as u64),

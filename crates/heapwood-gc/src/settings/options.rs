@@ -4,11 +4,13 @@
 //! the order of `hw_options`, with which programs are compiled; so a new option comes last.
 
 mod gc_trace;
+mod concurrent;
 mod generational;
 pub(crate) mod info;
 mod stop;
 
 pub use gc_trace::GcTrace;
+pub use concurrent::Concurrent;
 pub use generational::Generational;
 pub use info::{Audience, OptionInfo, OptionUnit};
 pub use stop::Stop;
@@ -98,7 +100,7 @@ macro_rules! options_list {
             /// Young collections, which look only at objects allocated since the last one: `auto`, while they are
             /// profitable; `off`, never; `always`, for tests. With them each store of a pointer into an object takes
             /// the slow path of the write barrier.
-            generational: Generational = Generational::Auto, Generations 0..=2, Everyone;
+            generational: Generational = Generational::Auto, When 0..=2, Everyone;
 
             /// How collections stop threads: `polls`, where they allocate, poll or are in blocking regions;
             /// `signals`, by a signal, anywhere. With signals there are no young collections and no write barrier,
@@ -117,6 +119,11 @@ macro_rules! options_list {
             /// no pointer to it. Arenas then need far more system calls and page faults (docs/design/arenas.md).
             /// `verify` does this, too, and reports the arena.
             arena_faults: bool = false, Switch 0..=1, Everyone;
+
+            /// Full markings beside the program, so that stops do not grow with the heap: `auto`, where that pays (threads
+            /// poll, there are two cores, 32 MiB are alive); `off`, never; `always`, for tests. They need
+            /// `background_release`, and take a core while they last.
+            concurrent: Concurrent = Concurrent::Auto, When 0..=2, Everyone;
         }
     };
 }
@@ -176,6 +183,15 @@ impl Value for GcTrace {
     }
     fn of(number: u64) -> Self {
         GcTrace::of_bits(number as u32)
+    }
+}
+
+impl Value for Concurrent {
+    fn number(self) -> Option<u64> {
+        Some(self as u64)
+    }
+    fn of(number: u64) -> Self {
+        Concurrent::of_number(number)
     }
 }
 
@@ -316,9 +332,19 @@ impl Config {
         let Some(signal) = self.signal() else { return Ok(self) };
         match () {
             () if self.generational == Generational::Always => Err(HeapError::SignalsAndYoung),
+            () if self.concurrent == Concurrent::Always => Err(HeapError::SignalsAndConcurrent),
             () if !self.conservative_stacks => Err(HeapError::SignalsAndPrecise),
             () if !signal::is_free(signal) => Err(HeapError::Signal { signal: signal as u32 }),
-            () => Ok(self.generational(Generational::Off)),
+            () => Ok(self.generational(Generational::Off).concurrent(Concurrent::Off)),
+        }
+    }
+
+    /// Applies the consequences of the option `background_release`: without a thread of the heap's own every marking is in a stop.
+    pub(crate) fn for_its_thread(self) -> Result<Self, HeapError> {
+        match self.concurrent {
+            _ if self.background_release => Ok(self),
+            Concurrent::Always => Err(HeapError::ConcurrentWithoutThread),
+            _ => Ok(self.concurrent(Concurrent::Off)),
         }
     }
 

@@ -9,7 +9,7 @@ use super::publish::Published;
 use crate::mark::MarkTotals;
 use crate::observe::Times;
 use crate::pause::Pause;
-use crate::policy::{Efficiency, LEAST_BUDGET, NextCollection, Spent};
+use crate::policy::{Efficiency, LEAST_BUDGET, MarkCycle, NextCollection, Spent};
 use crate::state::State;
 use core::sync::atomic::Ordering;
 use heapwood_heap::Collection;
@@ -44,6 +44,19 @@ pub(in crate::collect) struct NextCycle {
     pub(super) goal: usize,
     /// How much may be allocated before the next collection.
     pub(super) budget: usize,
+}
+
+impl Work {
+    /// Tells the start of concurrent markings what a full collection has found; the last one before found `last` bytes.
+    fn learn_rates(&mut self, totals: &CollectionTotals, concurrent: Option<MarkCycle>, last: usize) {
+        let now = clock::monotonic_ns();
+        let grown = (totals.old + totals.allocated).saturating_sub(last);
+        self.start.after_growth(grown, now.saturating_sub(core::mem::replace(&mut self.full_ended, now)));
+        match concurrent {
+            Some(cycle) => self.start.after_concurrent(cycle, core::mem::take(&mut self.is_late)),
+            None => self.start.after_stop(MarkCycle { marked: totals.live, ns: totals.ns }),
+        }
+    }
 }
 
 impl Collector {
@@ -91,20 +104,21 @@ impl Collector {
         let mut goal = goal_before;
         match kind {
             PauseKind::Full | PauseKind::FinalMark(_) => {
-                let cycle = work.ended_cycle.take();
+                let ended = work.ended.take();
+                work.learn_rates(totals, ended.map(|(cycle, _)| cycle), state.cycles().live_in_full());
                 state.cycles().set_live_in_full(totals.live);
                 let growth = self.growth(pause, work, totals);
                 // Where the plan changed in the stop this asks the kernel now.
                 let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
                 // What a concurrent marking did not look at may be dead: room for it is part of the growth, of which a half is
                 // left in any case.
-                let unseen = cycle.map_or(0, |cycle| cycle.grown.min(growth / 2));
+                let unseen = ended.map_or(0, |(_, promoted)| promoted.min(growth / 2));
                 goal = self.pacer().goal(totals.live, growth - unseen, bounds);
-                if std::env::var_os("HWT").is_some() { eprintln!(" beside {} us cycle {:?} live {} growth {}", work.beside/1000, cycle, totals.live>>10, growth>>10); }
                 let beside = core::mem::take(&mut work.beside);
-                let efficiency = Efficiency { ns: efficiency.ns + beside, ..efficiency };
-                work.nursery.after_full(efficiency, published.overflowed);
-                cycle.inspect(|&cycle| work.start.after_marking(cycle));
+                work.nursery.after_full(
+                    Efficiency { ns: efficiency.ns + beside, ..efficiency },
+                    published.overflowed,
+                );
             }
             // It comes out of turn.
             PauseKind::InitialMark(_) => {}
@@ -126,7 +140,7 @@ impl Collector {
         if !self.marks_concurrently(state) {
             return budget;
         }
-        let line = work.start.line(state.cycles().live_in_full(), goal);
+        let Some(line) = work.start.line(state.cycles().live_in_full(), goal) else { return budget };
         let left = line.saturating_sub(work.size(state));
         if left == 0 {
             state.marking_requests().start();
@@ -148,7 +162,9 @@ impl Collector {
         };
         (work.spent, work.spent_by_all, work.starved) = (0, now, starved);
         let mutators = pause.world().allocating(pause.owners());
-        if std::env::var_os("HWT").is_some() { eprintln!(" spent {spent:?}"); }
+        if std::env::var_os("HWT").is_some() {
+            eprintln!(" spent {spent:?}");
+        }
         work.growth.after_full(totals.live, self.pacer().percent(), mutators, spent)
     }
 }

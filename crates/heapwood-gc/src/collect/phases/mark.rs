@@ -34,7 +34,7 @@ impl Collector {
     pub(in crate::collect) fn end_marking(&self, pause: &Pause<'_>, work: &mut Work, kind: PauseKind) {
         let (state, world) = (pause.state(), pause.world());
         if let PauseKind::FinalMark(_) = kind {
-            work.ended_cycle = work.session.active().map(|session| session.cycle());
+            work.ended = work.session.active().map(|session| (session.cycle(), session.promoted()));
             work.session = Session::None;
             world.note_large_survivors();
             state.marking_log().end(|object| world.forget_freed(object));
@@ -74,7 +74,7 @@ fn initial_mark(
     let marked = young(pause, marking, session, part);
     pause.world().begin_marking();
     if let Session::Starting(mut starting) = core::mem::replace(session, Session::None) {
-        starting.take_snapshot(pause, pause.state().cycles().live());
+        starting.take_snapshot(pause);
         *session = Session::Active(starting);
     }
     marked

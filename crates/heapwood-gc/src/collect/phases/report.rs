@@ -25,8 +25,20 @@ impl Collector {
         let Report { cause, kind, marked, totals, next, roots, times } = report;
         if std::env::var_os("HWT").is_some() {
             let us = |a: u64, b: u64| b.saturating_sub(a) / 1000;
-            eprintln!("{kind:?} {cause:?} presweep {} tts {} cpu: stop-to-mark {} mark {} rest {} | old {} alloc {} live {} goal {} -> {} budget {}",
-                us(times.began.wall, times.requested.wall), us(times.requested.wall, times.stopped.wall), us(times.stopped.cpu, times.marking.cpu), us(times.marking.cpu, times.marked.cpu), us(times.marked.cpu, times.ended.cpu), totals.old >> 10, totals.allocated >> 10, totals.live >> 10, next.goal_before >> 10, next.goal >> 10, next.budget >> 10);
+            eprintln!(
+                "{kind:?} {cause:?} presweep {} tts {} cpu: stop-to-mark {} mark {} rest {} | old {} alloc {} live {} goal {} -> {} budget {}",
+                us(times.began.wall, times.requested.wall),
+                us(times.requested.wall, times.stopped.wall),
+                us(times.stopped.cpu, times.marking.cpu),
+                us(times.marking.cpu, times.marked.cpu),
+                us(times.marked.cpu, times.ended.cpu),
+                totals.old >> 10,
+                totals.allocated >> 10,
+                totals.live >> 10,
+                next.goal_before >> 10,
+                next.goal >> 10,
+                next.budget >> 10
+            );
         }
         self.record().lock().add(times, marked, kind.collection(), self.verify().is_some());
         self.tracing().add(times);
