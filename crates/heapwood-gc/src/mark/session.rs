@@ -6,17 +6,16 @@
 
 use super::mode::{Alone, Composed, Concurrent, Mode, Snapshot, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
-use super::rescan_set::RescanSet;
 use super::stack::MarkStacks;
 use crate::pause::Pause;
 use crate::policy::ConcurrentCycle;
-use crate::state::{MarkingLog, State};
-use heapwood_heap::{Collection, Stopped};
+use crate::state::{MarkingLog, ShadedChunk, State};
+use heapwood_heap::{Collection, Stopped, prefetch};
 use heapwood_os::process::clock;
 use heapwood_os::{KernelRef, OsError, Pagemap};
 
-/// Capacity of the list of shaded objects, if the option does not set the stacks' size.
-const USUAL_LIST: usize = 1 << 20;
+/// Shaded objects whose memory is on its way while those before them are scanned.
+const AHEAD: usize = 8;
 
 type StoppedMode<'h> = Composed<Alone<'h>, Snapshot, Unlimited>;
 type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
@@ -24,7 +23,6 @@ type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
 /// An active marking, and its totals so far.
 pub(crate) struct MarkSession {
     stacks: MarkStacks,
-    rescan: RescanSet,
     totals: MarkTotals,
     /// When it started, in nanoseconds of the monotonic clock, and the size of the heap then.
     began: (u64, usize),
@@ -33,17 +31,12 @@ pub(crate) struct MarkSession {
 }
 
 impl MarkSession {
-    /// Allocates the stacks and the list of objects that mutators shade, with N entries each if the option is set.
+    /// Allocates the stacks, and the log of objects that mutators shade, with N entries each if the option is set.
     pub(super) fn new(kernel: KernelRef, edges: Option<usize>, state: &State) -> Result<Self, OsError> {
         let reservation = state.space().reservation_bytes();
-        state.marking_log().begin(kernel, edges.unwrap_or(USUAL_LIST), USUAL_LIST)?;
-        Ok(MarkSession {
-            stacks: MarkStacks::sized(kernel, edges, reservation)?,
-            rescan: RescanSet::new(kernel, reservation)?,
-            totals: MarkTotals::default(),
-            began: (0, 0),
-            since: MarkTotals::default(),
-        })
+        let stacks = MarkStacks::sized(kernel, edges, reservation)?;
+        state.marking_log().begin(kernel, edges, (reservation, state.space().committed_end()))?;
+        Ok(MarkSession { stacks, totals: MarkTotals::default(), began: (0, 0), since: MarkTotals::default() })
     }
 
     /// Takes the snapshot: scans all roots, since they may be gone later. The heap has so many bytes now.
@@ -57,10 +50,11 @@ impl MarkSession {
     /// # Safety
     /// 1. The marking is active, and no pause of the heap runs until this returns.
     pub(crate) unsafe fn mark_beside(&mut self, state: &State, asked: &dyn Fn() -> bool) -> bool {
-        self.rescan.commit(state.space().committed_end());
+        // It has bits for the snapshot, and only pauses may commit more.
+        let rescan = state.marking_log().rescan();
         // SAFETY: contract 1.
         let view = unsafe { state.space().marking_view() };
-        let graph = Graph { state, marks: view.mark_side(), view, world: None, rescan: &self.rescan };
+        let graph = Graph { state, marks: view.mark_side(), view, world: None, rescan };
         let mode = Composed { team: Concurrent, scope: Snapshot, limit: UntilAsked(asked) };
         let pagemap = Pagemap::new();
         let mut marker = Marker::<ConcurrentMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
@@ -104,9 +98,10 @@ impl MarkSession {
         (state, world): (&State, &Stopped<'_>),
         f: impl FnOnce(&mut Marker<'_, StoppedMode<'_>>) -> R,
     ) -> R {
-        self.rescan.commit(state.space().committed_end());
+        let rescan = state.marking_log().rescan();
+        rescan.commit(state.space().committed_end());
         let view = world.marking_view();
-        let graph = Graph { state, marks: view.mark_side(), view, world: Some(world), rescan: &self.rescan };
+        let graph = Graph { state, marks: view.mark_side(), view, world: Some(world), rescan };
         let (pagemap, mode) =
             (Pagemap::new(), Composed { team: Alone::new(world), scope: Snapshot, limit: Unlimited });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
@@ -126,10 +121,8 @@ impl<M: Mode> Marker<'_, M> {
             if asked() {
                 return false;
             }
-            if let Some(shaded) = log.next_shaded() {
-                self.visit_marked(shaded, self.entry(shaded));
-            } else if self.world.is_some() && log.take_missed() {
-                self.flag_all_spans();
+            if let Some(shaded) = log.take_chunk() {
+                self.visit_shaded(&shaded);
             } else if self.rescan.any() || self.world.is_some() && self.rescan.is_beyond() {
                 self.rescan_overflowed();
             } else {
@@ -138,10 +131,13 @@ impl<M: Mode> Marker<'_, M> {
         }
     }
 
-    /// Shaded objects are missing from the log: any marked object may be unscanned.
-    fn flag_all_spans(&mut self) {
-        let rescan = self.rescan;
-        self.world.inspect(|world| world.for_each_span(|page, _| rescan.flag(page.0)));
+    /// Scans the objects of a chunk.
+    fn visit_shaded(&mut self, shaded: &ShadedChunk<'_>) {
+        for i in 0..shaded.len() {
+            prefetch::for_read(shaded.get((i + AHEAD).min(shaded.len() - 1)) as *const u8);
+            let object = shaded.get(i);
+            self.visit_marked(object, self.entry(object));
+        }
     }
 }
 
@@ -154,10 +150,6 @@ impl Marker<'_, StoppedMode<'_>> {
             self.visit_marked(shaded, self.entry(shaded));
         } else if self.next_range() {
             // The slice's edges are on the stack.
-        } else if log.take_missed() {
-            // Scanned in this step: spans without a marked object may be freed between steps.
-            self.flag_all_spans();
-            self.rescan_overflowed();
         } else if self.rescan.any() || self.rescan.is_beyond() {
             self.rescan_overflowed();
         } else {
