@@ -65,4 +65,4 @@ pub use observe::stats::{self, STATISTICS, Stats};
 pub use roots::{Frame, Frames, Handle, RootToken, StackGiven, StackRef};
 pub use settings::environment::VARIABLE;
 pub use settings::options::{Config, OPTIONS, OptionInfo};
-pub use state::Interruption;
+pub use state::{Interruption, ShadeCounts};

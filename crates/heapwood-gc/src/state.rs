@@ -10,13 +10,15 @@ mod marking_log;
 mod marking_requests;
 mod marking_threads;
 pub(crate) mod remembered;
+pub(crate) mod rescan_set;
 mod store_log;
 mod wakeup;
 
 pub(crate) use cycles::Cycles;
 pub use interruptions::Interruption;
 pub(crate) use interruptions::Interruptions;
-pub(crate) use marking_log::MarkingLog;
+pub use marking_log::ShadeCounts;
+pub(crate) use marking_log::{CHUNK_ENTRIES, Chunk, ChunkMemory, MarkingLog, ShadedChunk};
 pub(crate) use marking_requests::MarkingRequests;
 pub(crate) use marking_threads::MarkingThreads;
 pub(crate) use store_log::StoreLog;

@@ -130,6 +130,7 @@ impl Collector {
             let _sweeping = self.sweeping.lock();
             let members = self.registry().lock();
             self.stop(&members);
+            members.iter().for_each(|m| m.barrier().close_shaded());
             // SAFETY: all have stopped, and none attaches while the registry's lock is held; one thread collects.
             let world = unsafe { state.space().stopped() };
             let left = state.marking_threads().while_marking(|| session.step(state, &world, edges));

@@ -7,6 +7,7 @@
 use super::cause::Cause;
 use super::collector::{Collector, Work};
 use super::phases::Report;
+use super::plan::PauseKind;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
 use crate::observe::Times;
@@ -46,6 +47,9 @@ impl Collector {
             Report { cause, kind, marked: &marked, totals: &totals, next: &next, roots, times: &times },
         );
         work.marking.trim();
+        if let PauseKind::FinalMark(_) = kind {
+            state.marking_log().trim();
+        }
         Ok(())
     }
 }

@@ -39,7 +39,7 @@ impl Mutator {
             && state.space().is_old(object)
             && !state.faults().fails(Fault::FreedAtOnce)
         {
-            Shading::of(state).object(object.get());
+            Shading::of(state, self).object(object.get());
             let free = || self.owned().free_later(object);
             return state.marking_log().free(object.get(), free).map_err(FreeError::Refused);
         }

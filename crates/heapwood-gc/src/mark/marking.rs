@@ -4,7 +4,6 @@
 
 use super::mode::{Alone, Composed, Deadline, Full, Limit, Mode, Scope, Unlimited, Young, YoungInSnapshot};
 use super::queue::{Graph, MarkTotals, Marker};
-use super::rescan_set::RescanSet;
 use super::session::MarkSession;
 use super::stack::MarkStacks;
 use super::workers::Workers;
@@ -13,6 +12,7 @@ use crate::policy::HelpPolicy;
 use crate::roots::ScanRoots;
 use crate::settings::options::Config;
 use crate::state::State;
+use crate::state::rescan_set::RescanSet;
 use heapwood_heap::{Collection, Space};
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::{KernelRef, OsError, Pagemap, process::cores};

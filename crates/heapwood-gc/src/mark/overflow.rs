@@ -7,8 +7,8 @@
 use super::bits::MarkBits;
 use super::mode::{Limit, Mode, Scope, Team};
 use super::queue::Marker;
-use super::rescan_set::WORD_PAGES;
 use super::stack::Range;
+use crate::state::rescan_set::WORD_PAGES;
 use heapwood_heap::{Address, GRANULE, ScanKind};
 use heapwood_layout::WORD;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
@@ -98,7 +98,7 @@ impl<M: Mode> Marker<'_, M> {
                     // This span's edges are on the stacks.
                     (0..64)
                         .filter(|bit| bits >> bit & 1 == 1)
-                        .for_each(|bit| self.rescan.flag(index * WORD_PAGES + bit));
+                        .for_each(|bit| _ = self.rescan.flag(index * WORD_PAGES + bit));
                     return;
                 }
             }

@@ -9,11 +9,11 @@
 
 use super::bits::MarkBits;
 use super::mode::{Limit, Mode, NextWork, Scope, Team};
-use super::rescan_set::RescanSet;
 use super::ring::Ring;
 use super::stack::MarkStacks;
 use crate::inject::{Fault, FaultInjector};
 use crate::state::State;
+use crate::state::rescan_set::RescanSet;
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{

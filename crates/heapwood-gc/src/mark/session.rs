@@ -7,18 +7,18 @@
 use super::bits::MarkBits;
 use super::mode::{Alone, Composed, Concurrent, Mode, Snapshot, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
-use super::rescan_set::RescanSet;
 use super::shading::MARK_ONLY;
 use super::stack::MarkStacks;
 use crate::pause::Pause;
 use crate::policy::MarkCycle;
-use crate::state::{MarkingLog, State};
+use crate::state::rescan_set::RescanSet;
+use crate::state::{MarkingLog, ShadedChunk, State};
 use heapwood_heap::{Collection, ObjectRef, Stopped};
 use heapwood_os::process::clock;
 use heapwood_os::{KernelRef, OsError, Pagemap};
 
-/// Capacity of the list of shaded objects, if the option does not set the stacks' size.
-const USUAL_LIST: usize = 1 << 20;
+/// Shaded objects whose memory is on its way while those before them are scanned.
+const AHEAD: usize = 8;
 
 type StoppedMode<'h> = Composed<Alone<'h>, Snapshot, Unlimited>;
 type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
@@ -26,7 +26,6 @@ type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
 /// An active marking, and its totals so far.
 pub(crate) struct MarkSession {
     stacks: MarkStacks,
-    rescan: RescanSet,
     totals: MarkTotals,
     /// When it started, in nanoseconds of the monotonic clock.
     began: u64,
@@ -35,17 +34,13 @@ pub(crate) struct MarkSession {
 }
 
 impl MarkSession {
-    /// Allocates the stacks and the list of objects that mutators shade, with N entries each if the option is set.
+    /// Allocates the stacks, and the log of objects that mutators shade, with N entries each if the option is set.
     pub(super) fn new(kernel: KernelRef, edges: Option<usize>, state: &State) -> Result<Self, OsError> {
         let reservation = state.space().reservation_bytes();
-        state.marking_log().begin(kernel, edges.unwrap_or(USUAL_LIST), USUAL_LIST)?;
-        Ok(MarkSession {
-            stacks: MarkStacks::sized(kernel, edges, reservation)?,
-            rescan: RescanSet::new(kernel, reservation)?,
-            totals: MarkTotals::default(),
-            began: 0,
-            since: MarkTotals::default(),
-        })
+        let stacks = MarkStacks::sized(kernel, edges, reservation)?;
+        state.marking_log().begin(kernel, edges, (reservation, state.space().committed_end()))?;
+        let none = MarkTotals::default();
+        Ok(MarkSession { stacks, totals: none, began: 0, since: none })
     }
 
     /// Takes the snapshot: scans all roots, since they may be gone later.
@@ -59,11 +54,12 @@ impl MarkSession {
     /// # Safety
     /// 1. The marking is active, and no pause of the heap runs until this returns.
     pub(crate) unsafe fn mark_beside(&mut self, state: &State, asked: &dyn Fn() -> bool) -> bool {
-        self.rescan.commit(state.space().committed_end());
         state.space().touch_marks();
+        // It has bits for the snapshot, and only pauses may commit more.
+        let rescan = state.marking_log().rescan();
         // SAFETY: contract 1.
         let view = unsafe { state.space().marking_view() };
-        let graph = Graph { state, marks: view.mark_side(), view, world: None, rescan: &self.rescan };
+        let graph = Graph { state, marks: view.mark_side(), view, world: None, rescan };
         let mode = Composed { team: Concurrent, scope: Snapshot, limit: UntilAsked(asked) };
         let pagemap = Pagemap::new();
         let mut marker = Marker::<ConcurrentMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
@@ -108,9 +104,10 @@ impl MarkSession {
         (state, world): (&State, &Stopped<'_>),
         f: impl FnOnce(&mut Marker<'_, StoppedMode<'_>>) -> R,
     ) -> R {
-        self.rescan.commit(state.space().committed_end());
+        let rescan = state.marking_log().rescan();
+        state.marking_log().commit_sets(state.space().committed_end());
         let view = world.marking_view();
-        let graph = Graph { state, marks: view.mark_side(), view, world: Some(world), rescan: &self.rescan };
+        let graph = Graph { state, marks: view.mark_side(), view, world: Some(world), rescan };
         let (pagemap, mode) =
             (Pagemap::new(), Composed { team: Alone::new(world), scope: Snapshot, limit: Unlimited });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
@@ -130,15 +127,23 @@ impl<M: Mode> Marker<'_, M> {
             if asked() {
                 return false;
             }
-            if let Some(shaded) = log.next_shaded() {
-                self.take_shaded(shaded);
-            } else if self.world.is_some() && log.take_missed() {
-                self.flag_all_spans();
+            if let Some(shaded) = log.take_chunk() {
+                self.take_chunk(&shaded);
+            } else if log.unlogged().any() || self.world.is_some() && log.unlogged().is_beyond() {
+                self.shade_spans(log.unlogged());
             } else if self.rescan.any() || self.world.is_some() && self.rescan.is_beyond() {
                 self.rescan_overflowed();
             } else {
                 return true;
             }
+        }
+    }
+
+    /// Marks and scans the objects of a chunk.
+    fn take_chunk(&mut self, shaded: &ShadedChunk<'_>) {
+        for i in 0..shaded.len() {
+            self.marks.prefetch(shaded.get((i + AHEAD).min(shaded.len() - 1)));
+            self.take_shaded(shaded.get(i));
         }
     }
 
@@ -155,10 +160,17 @@ impl<M: Mode> Marker<'_, M> {
         }
     }
 
-    /// Shaded objects are missing from the log: any marked object may be unscanned.
-    fn flag_all_spans(&mut self) {
-        let rescan = self.rescan;
-        self.world.inspect(|world| world.for_each_span(|page, _| rescan.flag(page.0)));
+    /// Shades all old objects of spans of which some were shaded without a place in the log. Such a span stays until the
+    /// marking ends.
+    #[cold]
+    fn shade_spans(&mut self, spans: &RescanSet) {
+        spans.take_all(self.world, |page| {
+            for cell in self.space.span(page).iter() {
+                if self.space.is_unmarked(cell.into()) {
+                    self.take_shaded(cell.get());
+                }
+            }
+        });
     }
 }
 
@@ -171,10 +183,8 @@ impl Marker<'_, StoppedMode<'_>> {
             self.take_shaded(shaded);
         } else if self.next_range() {
             // The slice's edges are on the stack.
-        } else if log.take_missed() {
-            // Scanned in this step: spans without a marked object may be freed between steps.
-            self.flag_all_spans();
-            self.rescan_overflowed();
+        } else if log.unlogged().any() || log.unlogged().is_beyond() {
+            self.shade_spans(log.unlogged());
         } else if self.rescan.any() || self.rescan.is_beyond() {
             self.rescan_overflowed();
         } else {

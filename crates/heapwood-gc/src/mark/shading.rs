@@ -8,33 +8,51 @@
 
 use crate::state::State;
 use heapwood_heap::{Address, ObjectRef};
+use heapwood_pages::PAGE_SIZE;
 
 /// Set in the address of a cell that is marked and not scanned.
 pub(super) const MARK_ONLY: usize = 1;
 
-/// Shades objects for an active marking.
-pub(crate) struct Shading<'s> {
-    state: &'s State,
+/// A mutator's part of the marking's log.
+pub(crate) trait ShadeLog {
+    /// Notes an object; false if there is no room.
+    fn note(&self, object: usize) -> bool;
 }
 
-impl<'s> Shading<'s> {
-    /// For a heap whose barrier flag says that a marking is active.
-    pub(crate) fn of(state: &'s State) -> Self {
-        Shading { state }
+/// Shades objects for an active marking.
+pub(crate) struct Shading<'s, L> {
+    state: &'s State,
+    log: &'s L,
+}
+
+impl<'s, L: ShadeLog> Shading<'s, L> {
+    /// For a heap whose barrier flag says that a marking is active, and the calling thread's part of the log.
+    pub(crate) fn of(state: &'s State, log: &'s L) -> Self {
+        Shading { state, log }
     }
 
     /// Shades the object at an address; ignores null and addresses outside the heap.
     #[inline]
     pub(crate) fn object(&self, object: usize) {
         let Some(object) = self.state.space().arenas().marked_as(Address::new(object)) else { return };
-        if self.state.space().is_unmarked(object) {
-            self.state.marking_log().shaded(object.get());
+        if self.state.space().is_unmarked(object) && !self.log.note(object.get()) {
+            self.missed(object);
         }
+    }
+
+    /// The log has no room for an object.
+    #[cold]
+    fn missed(&self, object: Address) {
+        let space = self.state.space();
+        let page = (object.get() - space.base().get()) / PAGE_SIZE;
+        self.state.marking_log().missed(page - space.entry_at(object).back().0);
     }
 
     /// Has a cell marked in which an object is about to be made, without a scan of it.
     pub(crate) fn reused(&self, cell: usize) {
-        self.state.marking_log().shaded(cell | MARK_ONLY);
+        if !self.log.note(cell | MARK_ONLY) {
+            self.missed(Address::new(cell));
+        }
     }
 
     /// Shades the object that a word points to or into, if there is one.

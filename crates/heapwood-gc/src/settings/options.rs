@@ -3,14 +3,14 @@
 //! docs/guide/options.md; mmtk-core, too, makes its options from one macro (util/options.rs). Invariant: the list has
 //! the order of `hw_options`, with which programs are compiled; so a new option comes last.
 
-mod gc_trace;
 mod concurrent;
+mod gc_trace;
 mod generational;
 pub(crate) mod info;
 mod stop;
 
-pub use gc_trace::GcTrace;
 pub use concurrent::Concurrent;
+pub use gc_trace::GcTrace;
 pub use generational::Generational;
 pub use info::{Audience, OptionInfo, OptionUnit};
 pub use stop::Stop;

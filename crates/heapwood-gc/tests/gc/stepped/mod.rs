@@ -10,6 +10,7 @@
 pub(crate) mod driver;
 mod ops;
 mod second;
+mod shaded;
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use driver::{Done, Play, Program};
