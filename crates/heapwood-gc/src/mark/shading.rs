@@ -34,10 +34,16 @@ impl<'s, L: ShadeLog> Shading<'s, L> {
     /// Shades the object at an address; ignores null and addresses outside the heap.
     #[inline]
     pub(crate) fn object(&self, object: usize) {
-        let Some(object) = self.state.space().arenas().marked_as(Address::new(object)) else { return };
-        if self.state.space().is_unmarked(object) && !self.log.note(object.get()) {
-            self.missed(object);
+        if !self.try_object(object) {
+            self.missed(Address::new(object));
         }
+    }
+
+    /// The same, if the log has room for it.
+    #[inline]
+    pub(crate) fn try_object(&self, object: usize) -> bool {
+        let Some(object) = self.state.space().arenas().marked_as(Address::new(object)) else { return true };
+        !self.state.space().is_unmarked(object) || self.log.note(object.get())
     }
 
     /// The log has no room for an object.
