@@ -21,7 +21,7 @@ pub(crate) mod room;
 mod roots;
 mod types;
 
-pub use inspect::HeapInspector;
+pub use inspect::{HeapInspector, QuietHeap};
 pub use memory::HeapMemory;
 pub use objects::HeapObjects;
 pub use roots::HeapRoots;

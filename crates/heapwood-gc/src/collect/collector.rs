@@ -102,6 +102,11 @@ impl Work {
     }
 }
 
+/// A turn with the collector's lock.
+pub(crate) struct CollectorTurn<'c> {
+    _work: LockGuard<'c, Work, COLLECTION>,
+}
+
 /// What collections of a heap need beside what mutators see of it.
 pub(crate) struct Collector {
     registry: Registry<Mutator>,
@@ -176,6 +181,11 @@ impl Collector {
     /// The collector's lock. A marker beside the program gives it up for whoever waits.
     pub(super) fn lock_work(&self) -> LockGuard<'_, Work, COLLECTION> {
         self.turns.take(|| self.work.lock())
+    }
+
+    /// The turn of somebody who looks at a heap that nobody uses: no collection and no marker touches it meanwhile.
+    pub(crate) fn turn(&self) -> CollectorTurn<'_> {
+        CollectorTurn { _work: self.lock_work() }
     }
 
     /// The collector's lock for the marker, after those who waited for it.

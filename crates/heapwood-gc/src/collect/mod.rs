@@ -25,4 +25,4 @@ mod session;
 mod turns;
 
 pub(crate) use cause::Cause;
-pub(crate) use collector::{Collector, TryCollect, Work};
+pub(crate) use collector::{Collector, CollectorTurn, TryCollect, Work};
