@@ -190,6 +190,18 @@ impl<'h, M: Mode> Marker<'h, M> {
         (is_old && !self.space.is_freed(ObjectRef::new(object))).then_some(object)
     }
 
+    /// The same, if it is unmarked. Most edges lead to objects that are marked already: those need no second look. In an
+    /// arena the mark of a value says nothing: the chunk's counts.
+    #[inline(always)]
+    fn unmarked_in_snapshot(&self, edge: usize) -> Option<usize> {
+        // SAFETY: edges lie below the committed end, whose bits are committed.
+        let is_marked = || unsafe { M::Bits::is_set(self.marks, edge) };
+        if !self.entry(edge).is(ScanKind::Arena) && is_marked() {
+            return None;
+        }
+        self.in_snapshot(edge)
+    }
+
     #[cold]
     fn chunk_in_snapshot(&self, edge: usize) -> Option<usize> {
         // A word into a freed arena chunk keeps its addresses in quarantine: the look-up notes it.
@@ -374,14 +386,9 @@ impl<'h, M: Mode> Marker<'h, M> {
                 if self.is_dangling(edge) {
                     continue 'follow;
                 }
-                // Most edges lead to objects that are marked already: those need no second look.
-                // SAFETY: edges lie below the committed end, whose bits are committed.
-                if M::Scope::SNAPSHOT && unsafe { M::Bits::is_set(marks, edge) } {
-                    continue 'follow;
-                }
                 let edge = match M::Scope::SNAPSHOT {
                     false => edge,
-                    true => match self.in_snapshot(edge) {
+                    true => match self.unmarked_in_snapshot(edge) {
                         Some(object) => object,
                         None => continue 'follow,
                     },
