@@ -76,11 +76,6 @@ impl<J: HeapJob> HeapThread<J> {
         *self.thread.lock() = thread.ok();
     }
 
-    /// Whether it was started, or can be.
-    pub(crate) fn can_run(&self) -> bool {
-        self.is_missing.load(Ordering::Relaxed) || self.thread.lock().is_some()
-    }
-
     /// In a forked child: the thread is not here. It is started when it is next of use.
     pub(crate) fn forget_thread(&self) {
         // SAFETY: the process has one thread, which has no guard of the lock; the handle is whole whoever held it.

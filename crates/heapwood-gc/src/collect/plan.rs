@@ -36,6 +36,16 @@ impl PauseKind {
         }
     }
 
+    /// Its name in trace lines.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            PauseKind::Full => "full",
+            PauseKind::Young { .. } | PauseKind::Promote => "young",
+            PauseKind::InitialMark(_) => "start",
+            PauseKind::FinalMark(_) => "end",
+        }
+    }
+
     /// Whether what it leaves unmarked is exactly what cannot be reached: no floating garbage, nothing promoted unseen.
     pub(crate) fn is_exact(self) -> bool {
         self == PauseKind::Full

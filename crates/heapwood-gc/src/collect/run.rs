@@ -37,6 +37,7 @@ impl Collector {
         });
         times.end_marking(&marked);
         let totals = self.account(&pause, work, kind, &marked, &times);
+        let ended = work.ended_totals(state);
         let next = self.set_goal(&pause, work, kind, &prepared, &totals, &published);
         self.begin_cycle(&pause, work, kind, &next);
         self.verify_after_marking(&pause, kind);
@@ -44,7 +45,16 @@ impl Collector {
         work.last_ended = times.ended.wall;
         self.report(
             state,
-            Report { cause, kind, marked: &marked, totals: &totals, next: &next, roots, times: &times },
+            Report {
+                cause,
+                kind,
+                marked: &marked,
+                totals: &totals,
+                next: &next,
+                ended: ended.as_ref(),
+                roots,
+                times: &times,
+            },
         );
         work.marking.trim();
         if let PauseKind::FinalMark(_) = kind {

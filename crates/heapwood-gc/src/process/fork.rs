@@ -149,7 +149,6 @@ impl Forks for Heap {
             // A marking goes on, between two slices of which the process forked.
             state.marking_requests().start();
         }
-        state.marking_requests().forget_waiters();
     }
 }
 

@@ -122,8 +122,8 @@ macro_rules! options_list {
 
             /// Full markings beside the program, so that stops do not grow with the heap: `auto`, where that pays (threads
             /// poll, there are two cores, 32 MiB are alive); `off`, never; `always`, for tests. They need
-            /// `background_release`, and take a core while they last.
-            concurrent: Concurrent = Concurrent::Auto, When 0..=2, Everyone;
+            /// `background_release`, take a core while they last, and more memory.
+            concurrent: Concurrent = Concurrent::Off, When 0..=2, Everyone;
         }
     };
 }

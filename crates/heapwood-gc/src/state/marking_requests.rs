@@ -1,8 +1,7 @@
-//! How a concurrent marking is asked for, and how a program waits for its end. The marker thread sleeps on one word, and
-//! programs that wait sleep on another. Invariants: a request that comes while the marker works is seen before it sleeps
-//! again. A waiter for the full collection with some number wakes once that many have ended.
+//! How a concurrent marking is asked for: the marker thread sleeps on a word. Invariant: a request that comes while the marker
+//! works is seen before it sleeps again.
 
-use core::sync::atomic::{AtomicU32, Ordering, fence};
+use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_os::threads::futex::{wait, wake};
 
 /// Bit of the word: a marking is wanted.
@@ -14,10 +13,6 @@ const STOP: u32 = 2;
 #[derive(Default)]
 pub(crate) struct MarkingRequests {
     word: AtomicU32,
-    /// Full collections that have ended, modulo its range.
-    ended: AtomicU32,
-    /// Threads that wait for one.
-    waiters: AtomicU32,
 }
 
 impl MarkingRequests {
@@ -31,11 +26,6 @@ impl MarkingRequests {
     /// Whether a marking is wanted that the marker has not begun.
     pub(crate) fn is_wanted(&self) -> bool {
         self.word.load(Ordering::Relaxed) & WANTED != 0
-    }
-
-    /// Takes back the request, if there is one.
-    pub(crate) fn withdraw(&self) {
-        self.word.fetch_and(!WANTED, Ordering::Relaxed);
     }
 
     /// Waits for a request, and takes it; false if the thread is to end.
@@ -63,34 +53,5 @@ impl MarkingRequests {
     #[inline]
     pub(crate) fn stops(&self) -> bool {
         self.word.load(Ordering::Relaxed) & STOP != 0
-    }
-
-    /// A full collection has ended.
-    pub(crate) fn full_ended(&self) {
-        self.ended.fetch_add(1, Ordering::Release);
-        // Who waits counts itself before it reads the word.
-        fence(Ordering::SeqCst);
-        if self.waiters.load(Ordering::Relaxed) != 0 {
-            wake(&self.ended, i32::MAX);
-        }
-    }
-
-    /// Waits until it is `done`, which is asked again after each full collection.
-    pub(crate) fn wait_until(&self, done: impl Fn() -> bool) {
-        self.waiters.fetch_add(1, Ordering::Relaxed);
-        fence(Ordering::SeqCst);
-        loop {
-            let seen = self.ended.load(Ordering::Acquire);
-            if done() {
-                break;
-            }
-            wait(&self.ended, seen);
-        }
-        self.waiters.fetch_sub(1, Ordering::Relaxed);
-    }
-
-    /// In a forked child: nobody else waits.
-    pub(crate) fn forget_waiters(&self) {
-        self.waiters.store(0, Ordering::Relaxed);
     }
 }

@@ -7,7 +7,7 @@ use super::super::plan::PauseKind;
 use super::prepare::Prepared;
 use super::publish::Published;
 use crate::mark::MarkTotals;
-use crate::observe::Times;
+use crate::observe::{ConcurrentTotals, Times};
 use crate::pause::Pause;
 use crate::policy::{Efficiency, LEAST_BUDGET, MarkCycle, NextCollection, Spent};
 use crate::state::State;
@@ -47,6 +47,16 @@ pub(in crate::collect) struct NextCycle {
 }
 
 impl Work {
+    /// The concurrent marking that this pause ends, if it does, before the policies take it.
+    pub(in crate::collect) fn ended_totals(&self, state: &State) -> Option<ConcurrentTotals> {
+        self.ended.map(|(cycle, _)| ConcurrentTotals {
+            mark_ns: self.beside,
+            bytes: cycle.marked,
+            shaded: state.marking_log().counts().objects,
+            degenerated: self.is_late,
+        })
+    }
+
     /// Tells the start of concurrent markings what a full collection has found; the last one before found `last` bytes.
     fn learn_rates(&mut self, totals: &CollectionTotals, concurrent: Option<MarkCycle>, last: usize) {
         let now = clock::monotonic_ns();
@@ -162,9 +172,6 @@ impl Collector {
         };
         (work.spent, work.spent_by_all, work.starved) = (0, now, starved);
         let mutators = pause.world().allocating(pause.owners());
-        if std::env::var_os("HWT").is_some() {
-            eprintln!(" spent {spent:?}");
-        }
         work.growth.after_full(totals.live, self.pacer().percent(), mutators, spent)
     }
 }
