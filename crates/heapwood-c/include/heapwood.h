@@ -130,6 +130,10 @@ const hw_error *hw_last_error(const hw_mutator *m);
 #define HW_GENERATIONAL_OFF 0u
 #define HW_GENERATIONAL_AUTO 1u
 #define HW_GENERATIONAL_ALWAYS 2u
+/* The option concurrent: whether full collections mark beside the program. */
+#define HW_CONCURRENT_OFF 0u
+#define HW_CONCURRENT_AUTO 1u
+#define HW_CONCURRENT_ALWAYS 2u
 /* The option stop: how collections stop threads. */
 #define HW_STOP_POLLS 0u
 #define HW_STOP_SIGNALS 1u
@@ -198,6 +202,10 @@ typedef struct hw_options {
     /* Raise SIGSEGV in a thread that accesses an arena after it was freed, until a full collection has found no
        pointer to it. Default: off. */
     uint32_t arena_faults;
+    /* Full collections that mark beside the program, between two short stops: auto, where that pays; off, never,
+       so that all threads wait while one marks; always, for tests. Range: auto (1), off (0) or always (2).
+       Default: off. */
+    uint32_t concurrent;
 } hw_options;
 /* end: options */
 

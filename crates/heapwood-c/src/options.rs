@@ -5,7 +5,7 @@
 use crate::error::Error;
 use crate::error_report::ErrorReport;
 use crate::status::Status;
-use heapwood_gc::settings::options::{GcTrace, Generational, Stop};
+use heapwood_gc::settings::options::{Concurrent, GcTrace, Generational, Stop};
 use heapwood_gc::{Config, OPTIONS};
 
 /// An option's type as a field of `hw_options`.
@@ -40,6 +40,7 @@ fields! {
     Option<u32> => u32, "uint32_t", |n| n.unwrap_or(0);
     Option<usize> => u64, "uint64_t", |n| n.unwrap_or(0) as u64;
     Generational => u32, "uint32_t", |generations| generations as u32;
+    Concurrent => u32, "uint32_t", |concurrency| concurrency as u32;
     Stop => u32, "uint32_t", |how| how as u32;
     Option<GcTrace> => u32, "uint32_t", |words| words.map_or(0, GcTrace::bits);
 }
@@ -86,7 +87,7 @@ heapwood_gc::options_list!(hw_options);
 
 /// The size of the struct in the first version. No valid size is smaller.
 const FIRST: usize = 56;
-const _: () = assert!(size_of::<Options>() == FIRST + 56);
+const _: () = assert!(size_of::<Options>() == FIRST + 64);
 
 impl Options {
     /// The defaults, in a struct of this size.

@@ -234,6 +234,10 @@ pub enum HeapError {
     },
     /// Stopping threads by signals excludes young collections, which were requested.
     SignalsAndYoung,
+    /// Stopping threads by signals excludes marking beside the program, which was requested.
+    SignalsAndConcurrent,
+    /// Marking beside the program, which was requested, needs the heap's own thread, which was turned off.
+    ConcurrentWithoutThread,
     /// Stopping threads by signals requires scanning stacks, which was turned off.
     SignalsAndPrecise,
     /// Programs cannot use this signal.
@@ -275,6 +279,16 @@ impl fmt::Display for HeapError {
                 f,
                 "option generational is always and stop is signals: a store that is interrupted between its barrier and itself \
                  would be lost to a young collection; leave generational out, or stop threads by polls"
+            ),
+            HeapError::SignalsAndConcurrent => write!(
+                f,
+                "option concurrent is always and stop is signals: a store that is interrupted between its barrier and itself \
+                 would be lost to a marking beside the program; leave concurrent out, or stop threads by polls"
+            ),
+            HeapError::ConcurrentWithoutThread => write!(
+                f,
+                "option concurrent is always and background_release is off: the heap has no thread of its own to mark beside \
+                 the program; leave concurrent out, or background_release on"
             ),
             HeapError::SignalsAndPrecise => write!(
                 f,

@@ -110,7 +110,7 @@ impl Heap {
     /// Makes a heap with memory from `kernel`.
     pub fn create(kernel: KernelRef, config: Config) -> Result<HeapBox, HeapError> {
         config.check()?;
-        let config = config.with_trace_of_env().for_its_stops()?;
+        let config = config.with_trace_of_env().for_its_stops()?.for_its_thread()?;
         if kernel.page_size() > MOST_KERNEL_PAGE {
             return Err(HeapError::KernelPages { bytes: kernel.page_size() });
         }

@@ -68,7 +68,7 @@ pub use heapwood_derive::{NoPointers, Shared, Trace};
 #[doc(inline)]
 pub use heapwood_gc::PageSnapshot;
 #[doc(inline)]
-pub use heapwood_gc::settings::options::{Generational, Stop};
+pub use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
 pub use heapwood_gc::{

@@ -3,11 +3,13 @@
 //! docs/guide/options.md; mmtk-core, too, makes its options from one macro (util/options.rs). Invariant: the list has
 //! the order of `hw_options`, with which programs are compiled; so a new option comes last.
 
+mod concurrent;
 mod gc_trace;
 mod generational;
 pub(crate) mod info;
 mod stop;
 
+pub use concurrent::Concurrent;
 pub use gc_trace::GcTrace;
 pub use generational::Generational;
 pub use info::{Audience, OptionInfo, OptionUnit};
@@ -117,6 +119,11 @@ macro_rules! options_list {
             /// no pointer to it. Arenas then need far more system calls and page faults (docs/design/arenas.md).
             /// `verify` does this, too, and reports the arena.
             arena_faults: bool = false, Switch 0..=1, Everyone;
+
+            /// Full collections that mark beside the program, between two short stops: `auto`, where that pays; `off`,
+            /// never, so that all threads wait while one marks; `always`, for tests. It pays with at least two processor
+            /// cores and 32 MiB alive. It needs `background_release`, and threads that are stopped by polls.
+            concurrent: Concurrent = Concurrent::DEFAULT, Concurrency 0..=2, Everyone;
         }
     };
 }
@@ -185,6 +192,15 @@ impl Value for Generational {
     }
     fn of(number: u64) -> Self {
         Generational::of_number(number)
+    }
+}
+
+impl Value for Concurrent {
+    fn number(self) -> Option<u64> {
+        Some(self as u64)
+    }
+    fn of(number: u64) -> Self {
+        Concurrent::of_number(number)
     }
 }
 
@@ -311,14 +327,26 @@ impl Config {
     /// The most threads that mark one heap.
     pub const MOST_MARK_THREADS: u32 = 128;
 
-    /// Applies the consequences of the option `stop`: with signals every collection is full.
+    /// Applies the consequences of the option `stop`: with signals every collection is full, and marks while threads are
+    /// stopped.
     pub(crate) fn for_its_stops(self) -> Result<Self, HeapError> {
         let Some(signal) = self.signal() else { return Ok(self) };
         match () {
             () if self.generational == Generational::Always => Err(HeapError::SignalsAndYoung),
+            () if self.concurrent == Concurrent::Always => Err(HeapError::SignalsAndConcurrent),
             () if !self.conservative_stacks => Err(HeapError::SignalsAndPrecise),
             () if !signal::is_free(signal) => Err(HeapError::Signal { signal: signal as u32 }),
-            () => Ok(self.generational(Generational::Off)),
+            () => Ok(self.generational(Generational::Off).concurrent(Concurrent::Off)),
+        }
+    }
+
+    /// Applies the consequences of the option `background_release`: without a thread of its own a heap does not mark
+    /// beside the program.
+    pub(crate) fn for_its_thread(self) -> Result<Self, HeapError> {
+        match self.concurrent {
+            _ if self.background_release => Ok(self),
+            Concurrent::Always => Err(HeapError::ConcurrentWithoutThread),
+            Concurrent::Auto | Concurrent::Off => Ok(self.concurrent(Concurrent::Off)),
         }
     }
 
@@ -393,5 +421,46 @@ mod tests {
         ] {
             assert!(config.check().is_err(), "{config:?}");
         }
+    }
+
+    #[test]
+    fn marking_beside_the_program_needs_polls_and_a_thread_of_the_heap() {
+        let resolved = |config: Config| {
+            let config = config.for_its_stops().and_then(Config::for_its_thread);
+            config.map(|config| (config.concurrent, config.generational))
+        };
+        let (young, full) = (Generational::Auto, Generational::Off);
+        let base = Config::default();
+        let signals = base.stop(Stop::Signals);
+        let alone = base.background_release(false);
+        for (word, beside, by_signals, without_thread) in [
+            (Concurrent::Off, Ok(Concurrent::Off), Ok(Concurrent::Off), Ok(Concurrent::Off)),
+            (Concurrent::Auto, Ok(Concurrent::Auto), Ok(Concurrent::Off), Ok(Concurrent::Off)),
+            (
+                Concurrent::Always,
+                Ok(Concurrent::Always),
+                Err(HeapError::SignalsAndConcurrent),
+                Err(HeapError::ConcurrentWithoutThread),
+            ),
+        ] {
+            let of = |config: Config| resolved(config.concurrent(word));
+            assert_eq!(of(base), beside.map(|word| (word, young)));
+            assert_eq!(of(signals), by_signals.map(|word| (word, full)));
+            assert_eq!(of(alone), without_thread.map(|word| (word, young)));
+        }
+    }
+
+    #[test]
+    fn the_words_of_concurrent_are_its_numbers() {
+        let option = OptionInfo::find("concurrent").unwrap();
+        for (number, word) in (0..).zip(Concurrent::WORDS) {
+            let value = Concurrent::of_number(number);
+            assert_eq!((value as u64, Concurrent::parse(word)), (number, Some(number)));
+            assert_eq!(option.show(number).to_string(), word);
+            let mut config = Config::default();
+            config.set(option, number).unwrap();
+            assert_eq!(config, Config::default().concurrent(value));
+        }
+        assert_eq!((Concurrent::parse("on"), option.check(3).is_err()), (None, true));
     }
 }
