@@ -130,7 +130,7 @@ const hw_error *hw_last_error(const hw_mutator *m);
 #define HW_GENERATIONAL_OFF 0u
 #define HW_GENERATIONAL_AUTO 1u
 #define HW_GENERATIONAL_ALWAYS 2u
-/* The option concurrent: whether full collections mark beside the program. */
+/* The option concurrent: whether full markings go on beside the program. */
 #define HW_CONCURRENT_OFF 0u
 #define HW_CONCURRENT_AUTO 1u
 #define HW_CONCURRENT_ALWAYS 2u
@@ -202,9 +202,9 @@ typedef struct hw_options {
     /* Raise SIGSEGV in a thread that accesses an arena after it was freed, until a full collection has found no
        pointer to it. Default: off. */
     uint32_t arena_faults;
-    /* Full collections that mark beside the program, between two short stops: auto, where that pays; off, never,
-       so that all threads wait while one marks; always, for tests. Range: auto (1), off (0) or always (2).
-       Default: off. */
+    /* Full markings beside the program, so that stops do not grow with the heap: auto, where that pays (threads
+       poll, there are two cores, 32 MiB are alive); off, never; always, for tests. Range: auto (1), off (0) or
+       always (2). Default: off. */
     uint32_t concurrent;
 } hw_options;
 /* end: options */
@@ -832,6 +832,25 @@ typedef struct hw_stats {
     uint64_t arena_bytes;
     /* Bytes of pages that arenas have released, for the next arenas or in quarantine. */
     uint64_t arena_free_bytes;
+    /* Full markings beside the program (option concurrent) that have ended. Their pauses count among all, too:
+       that of the start as a young collection, that of the end as a full one. */
+    uint64_t concurrent_markings;
+    /* Those of them that ended in a stop which marked on, since the goal or the limit was met first. */
+    uint64_t concurrent_degenerated;
+    /* CPU time of the marker beside the program. */
+    uint64_t concurrent_mark_ns;
+    /* Bytes of objects that these markings found, without what was promoted meanwhile. */
+    uint64_t concurrent_mark_bytes;
+    /* The longest pause that started one. */
+    uint64_t mark_start_max_ns;
+    /* The longest CPU time of the collecting thread in such a pause. */
+    uint64_t mark_start_cpu_max_ns;
+    /* The longest pause that ended one, without those that marked on. */
+    uint64_t mark_end_max_ns;
+    /* The longest CPU time of the collecting thread in such a pause. */
+    uint64_t mark_end_cpu_max_ns;
+    /* Objects that write barriers have noted for these markings. */
+    uint64_t shaded_objects;
 } hw_stats;
 /* end: statistics */
 

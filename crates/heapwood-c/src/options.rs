@@ -39,8 +39,8 @@ fields! {
     usize => u64, "uint64_t", |n| n as u64;
     Option<u32> => u32, "uint32_t", |n| n.unwrap_or(0);
     Option<usize> => u64, "uint64_t", |n| n.unwrap_or(0) as u64;
+    Concurrent => u32, "uint32_t", |concurrent| concurrent as u32;
     Generational => u32, "uint32_t", |generations| generations as u32;
-    Concurrent => u32, "uint32_t", |concurrency| concurrency as u32;
     Stop => u32, "uint32_t", |how| how as u32;
     Option<GcTrace> => u32, "uint32_t", |words| words.map_or(0, GcTrace::bits);
 }

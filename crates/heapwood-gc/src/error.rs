@@ -234,9 +234,9 @@ pub enum HeapError {
     },
     /// Stopping threads by signals excludes young collections, which were requested.
     SignalsAndYoung,
-    /// Stopping threads by signals excludes marking beside the program, which was requested.
+    /// Threads are to be stopped by signals, and markings to go on beside the program.
     SignalsAndConcurrent,
-    /// Marking beside the program, which was requested, needs the heap's own thread, which was turned off.
+    /// Markings are to go on beside the program, without a thread of the heap.
     ConcurrentWithoutThread,
     /// Stopping threads by signals requires scanning stacks, which was turned off.
     SignalsAndPrecise,
@@ -282,13 +282,13 @@ impl fmt::Display for HeapError {
             ),
             HeapError::SignalsAndConcurrent => write!(
                 f,
-                "option concurrent is always and stop is signals: a store that is interrupted between its barrier and itself \
-                 would be lost to a marking beside the program; leave concurrent out, or stop threads by polls"
+                "option concurrent is always and stop is signals: a store that is interrupted between its barrier and itself would \
+                 be lost to a marking beside the program; leave concurrent out, or stop threads by polls"
             ),
             HeapError::ConcurrentWithoutThread => write!(
                 f,
-                "option concurrent is always and background_release is off: the heap has no thread of its own to mark beside \
-                 the program; leave concurrent out, or background_release on"
+                "option concurrent is always and background_release is off: no thread of the heap's own could mark beside the \
+                 program; leave one of them out"
             ),
             HeapError::SignalsAndPrecise => write!(
                 f,

@@ -21,13 +21,13 @@ pub(crate) mod room;
 mod roots;
 mod types;
 
-pub use inspect::HeapInspector;
+pub use inspect::{HeapInspector, QuietHeap};
 pub use memory::HeapMemory;
 pub use objects::HeapObjects;
 pub use roots::HeapRoots;
 pub use types::HeapTypes;
 
-use crate::background::Background;
+use crate::background::{Background, ConcurrentMarking, MarkerThread, SlowWork};
 use crate::collect::{Cause, Collector, Work};
 use crate::error::{HeapError, MisuseError};
 use crate::heap::room::{Room, hold_margin, reservation};
@@ -62,6 +62,7 @@ pub struct Heap {
     state: State,
     collector: Collector,
     background: Background,
+    marker: MarkerThread,
     config: Config,
     kernel: KernelRef,
     ticks: TickClock,
@@ -88,8 +89,9 @@ impl Deref for HeapBox {
 
 impl Drop for HeapBox {
     fn drop(&mut self) {
-        // All three use the heap.
-        self.heap.background.end(&self.heap.state);
+        // All four use the heap.
+        self.heap.background.end();
+        self.heap.marker.end();
         self.heap.forker.end();
         self.heap.collector.tracing().end();
         if self.heap.mutators() != 0 {
@@ -170,7 +172,8 @@ impl Heap {
         let heap = Heap {
             state: State::new(space, goal, &config, stores, remembered, forking()),
             collector: Collector::new(roots, work, pacer, &config, verify),
-            background: Background::default(),
+            background: Background::new(SlowWork::default()),
+            marker: MarkerThread::new(ConcurrentMarking),
             config,
             kernel,
             ticks: TickClock::start(),
@@ -183,8 +186,13 @@ impl Heap {
         // SAFETY: the box keeps the heap in place, and HeapBox ends this before it goes.
         unsafe { heap.collector.tracing().begin(heap.state.space()) };
         if config.background_release {
-            // SAFETY: the box keeps the heap in place, and HeapBox ends the thread first.
-            unsafe { heap.background.start(kernel, &heap.state, &heap.collector, config.idle_collection) };
+            heap.background.job().set_collects(config.idle_collection);
+            // SAFETY: the box keeps the heap in place, and HeapBox ends the threads first.
+            unsafe {
+                heap.background.prepare(&heap.state, &heap.collector);
+                heap.marker.prepare(&heap.state, &heap.collector);
+            }
+            heap.background.is_wanted(kernel);
         }
         // SAFETY: as above.
         unsafe { heap.forker.begin(NonNull::from(&**heap as &dyn Forks)) };
@@ -259,6 +267,11 @@ impl Heap {
         &self.background
     }
 
+    /// The thread that marks beside the program.
+    pub(crate) fn marker(&self) -> &MarkerThread {
+        &self.marker
+    }
+
     pub(crate) fn collector(&self) -> &Collector {
         &self.collector
     }
@@ -291,17 +304,24 @@ impl Heap {
     ) -> Result<bool, MisuseError> {
         let collected = self.collector.collect_if(&self.state, me, wanted, cause)?;
         if collected {
-            self.background.is_wanted(self.kernel);
-            self.state.wakeup().collected();
+            self.collected();
+        }
+        if self.state.marking_requests().is_wanted() {
+            self.marker.is_wanted(self.kernel);
         }
         Ok(collected)
+    }
+
+    /// A collection has ended: the heap's own thread may have something to do.
+    fn collected(&self) {
+        self.background.is_wanted(self.kernel);
+        self.state.wakeup().collected();
     }
 
     /// Collects, on a thread without a running mutator; no other collection begins until the result is dropped.
     pub(crate) fn collect_here(&self) -> impl Sized {
         let (_, turn) = self.collector.collect(&self.state, || true, Cause::Program(Collection::Full));
-        self.background.is_wanted(self.kernel);
-        self.state.wakeup().collected();
+        self.collected();
         turn
     }
 

@@ -70,6 +70,8 @@ pub enum Fault {
     ArenaInsideNotNoted = 28,
     /// What an arena that is closed during a concurrent marking was given since the last collection is not remembered.
     ArenaWindowForgotten = 29,
+    /// What a mutator has shaded is lost when it is handed in by a pause.
+    ShadedLost = 30,
 }
 
 /// The fault that is injected into one heap: none at first.

@@ -54,7 +54,7 @@ pub use error::{
     SettingError, SizeError, StackError, TypeError,
 };
 pub use heap::object_type::{Described, ObjectType, slice_scan};
-pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes};
+pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes, QuietHeap};
 pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::Tracer;
 pub use mutator::barrier::WriteBarrier;
@@ -65,4 +65,4 @@ pub use observe::stats::{self, STATISTICS, Stats};
 pub use roots::{Frame, Frames, Handle, RootToken, StackGiven, StackRef};
 pub use settings::environment::VARIABLE;
 pub use settings::options::{Config, OPTIONS, OptionInfo};
-pub use state::Interruption;
+pub use state::{Interruption, ShadeCounts};

@@ -7,15 +7,19 @@ mod cycles;
 pub(crate) mod fork_gate;
 mod interruptions;
 mod marking_log;
+mod marking_requests;
 mod marking_threads;
 pub(crate) mod remembered;
+pub(crate) mod rescan_set;
 mod store_log;
 mod wakeup;
 
 pub(crate) use cycles::Cycles;
 pub use interruptions::Interruption;
 pub(crate) use interruptions::Interruptions;
-pub(crate) use marking_log::MarkingLog;
+pub use marking_log::ShadeCounts;
+pub(crate) use marking_log::{CHUNK_ENTRIES, Chunk, ChunkMemory, MarkingLog, ShadedChunk};
+pub(crate) use marking_requests::MarkingRequests;
 pub(crate) use marking_threads::MarkingThreads;
 pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{WakeOn, Wakeup};
@@ -47,6 +51,8 @@ pub(crate) struct State {
     remembered: RememberedSet,
     /// Messages of mutators to a concurrent full marking.
     marking_log: MarkingLog,
+    /// Requests for concurrent markings.
+    marking_requests: MarkingRequests,
     /// Reasons for which stores take the slow path of the barrier; each mutator's flag is a copy.
     barrier: AtomicU32,
     /// The heap's own thread sleeps on it.
@@ -69,6 +75,7 @@ impl State {
             barrier: AtomicU32::new(if stores.is_some() { VERIFY } else { 0 }),
             remembered,
             marking_log: MarkingLog::new(),
+            marking_requests: MarkingRequests::default(),
             space,
             marking_threads: MarkingThreads::new(),
             cycles: Cycles::new(goal),
@@ -135,6 +142,12 @@ impl State {
     /// Messages of mutators to a concurrent full marking.
     pub(crate) fn marking_log(&self) -> &MarkingLog {
         &self.marking_log
+    }
+
+    /// Requests for concurrent markings.
+    #[inline(always)]
+    pub(crate) fn marking_requests(&self) -> &MarkingRequests {
+        &self.marking_requests
     }
 
     /// Reasons for which stores take the slow path of the barrier.

@@ -40,6 +40,7 @@ mod freed;
 mod granule;
 mod layout;
 pub mod lock_order;
+mod marking_view;
 mod marks;
 #[cfg(all(test, loom))]
 mod model;
@@ -72,6 +73,7 @@ pub use layout::program_id::{MOST_NODES, MOST_UNROLLED, ProgramId};
 pub use layout::shape::{MAX_ELEMENT_WORDS, Scan, ScanKind, Shape};
 pub use layout::shape_id::{MAX_OWN_SHAPES, MAX_SHAPES, ShapeId};
 pub use layout::size_class::{MAX_SMALL, MAX_TABLED, SizeClass};
+pub use marking_view::MarkingView;
 pub use marks::{Collection, MarkSide};
 pub use pages::page_heap::Object;
 pub use reclaim::clock::{ReclaimClock, ReclaimTimes, Sweeping};

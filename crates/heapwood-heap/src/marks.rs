@@ -11,7 +11,7 @@ use crate::cpu::Cpu;
 use crate::granule::{GRANULE, GRANULE_LOG};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, MappedArray, OsError};
 use heapwood_pages::PAGE_SIZE;
 
 const WORD_BITS: usize = 64;
@@ -46,6 +46,8 @@ pub(crate) struct Marks {
     young: AtomicBool,
     /// Whether a full marking is under way, concurrent with mutators.
     marking: AtomicBool,
+    /// The bits of the first N bytes of the heap have been written to.
+    touched: AtomicUsize,
     cpu: Cpu,
 }
 
@@ -65,6 +67,7 @@ impl Marks {
             full_cycle: AtomicU32::new(1),
             young: AtomicBool::new(false),
             marking: AtomicBool::new(false),
+            touched: AtomicUsize::new(0),
             cpu: Cpu::detect(),
         })
     }
@@ -76,6 +79,24 @@ impl Marks {
             true => side.commit_huge(words.clone()),
             false => side.commit(words.clone()),
         })
+    }
+
+    /// Writes to each page of them on both sides, for the first `end` bytes of the heap, so that no stop waits while the
+    /// kernel finds memory for one: of a huge page this takes 5 ms on some machines (`first_touch.rs`), and a stop that
+    /// found two such was the longest of all.
+    pub(crate) fn touch(&self, end: usize) {
+        if self.touched.load(Ordering::Relaxed) >= end {
+            return;
+        }
+        let words = self.touched.swap(end, Ordering::Relaxed) >> WORD_BYTES_LOG..end >> WORD_BYTES_LOG;
+        for side in &self.sides {
+            let first: *const AtomicU64 = side.as_ptr().cast();
+            for index in words.clone().step_by(LEAST_KERNEL_PAGE / size_of::<u64>()) {
+                // SAFETY: the words below the committed end are committed; other threads use them by atomic operations, or
+                // the world is stopped.
+                unsafe { &*first.add(index) }.fetch_or(0, Ordering::Relaxed);
+            }
+        }
     }
 
     /// Releases the memory of the bits for `bytes` bytes of free pages from `from` of the reservation.
@@ -158,7 +179,7 @@ impl Marks {
     pub(crate) fn is_marked(&self, addr: usize) -> bool {
         let (word, bit) = self.word(self.allocated() ^ 1, addr);
         // SAFETY: callers ask about addresses in spans, whose bits are committed.
-        unsafe { word.read() & bit != 0 }
+        unsafe { AtomicU64::from_ptr(word) }.load(Ordering::Relaxed) & bit != 0
     }
 
     /// Whether the cell at `addr` outlived the last cycle.
@@ -461,18 +482,17 @@ impl MarkSide {
     ///
     /// # Safety
     /// 1. `addr` is the base of an object in a span of the heap this came from, and the sides have not swapped.
-    /// 2. No other thread uses the marks.
+    /// 2. No other thread sets marks. Others may read them.
     #[inline(always)]
     pub unsafe fn set(&self, addr: usize) -> bool {
         let offset = addr - self.base;
         let bit = 1u64 << ((offset >> GRANULE_LOG) % WORD_BITS);
-        // SAFETY: the bits of every span are committed (contract 1), and only this thread uses them (contract 2).
-        unsafe {
-            let word = self.words.add(offset >> WORD_BYTES_LOG);
-            let old = *word;
-            *word = old | bit;
-            old & bit == 0
-        }
+        // SAFETY: the bits of every span are committed (contract 1).
+        let word = unsafe { AtomicU64::from_ptr(self.words.add(offset >> WORD_BYTES_LOG)) };
+        let old = word.load(Ordering::Relaxed);
+        // One thread writes (contract 2), so this need not be one operation.
+        word.store(old | bit, Ordering::Relaxed);
+        old & bit == 0
     }
 
     /// The word of `addr`'s mark, and the bit in it. Where several threads mark, they use it only by atomic operations.

@@ -19,6 +19,7 @@ use crate::cpu::Cpu;
 use crate::error::SpaceError;
 use crate::layout::shape_id::ShapeId;
 use crate::layout::shapes::Shapes;
+use crate::marking_view::MarkingView;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::clock::{ReclaimClock, Sweeping};
 use crate::reclaim::sweeper::Sweeper;
@@ -197,16 +198,25 @@ impl Space {
         (base <= word && self.is_old(base) && !self.is_freed(object)).then_some(object)
     }
 
-    /// Marks an old object that the program has not freed, for the full marking that is under way; returns whether it
-    /// was unmarked. Several threads may do this.
+    /// Whether an object is old, the program has not freed it, and the full marking that is under way has not marked it yet.
+    #[inline]
+    pub fn is_unmarked(&self, object: Address) -> bool {
+        self.is_old(object)
+            && !self.is_freed(ObjectRef::new(object.get()))
+            && !self.heap().marks().is_marked(object.get())
+    }
+
+    /// Has the kernel find memory for the mark bits that the heap has grown by. No stop should have to wait for it.
+    pub fn touch_marks(&self) {
+        self.heap().marks().touch(self.committed_end());
+    }
+
+    /// What a marker beside mutators reads of the space.
     ///
     /// # Safety
-    /// 1. A full marking is under way.
-    #[inline]
-    pub unsafe fn shade(&self, object: Address) -> bool {
-        let is_here = self.is_old(object) && !self.is_freed(ObjectRef::new(object.get()));
-        // SAFETY: an old object is a cell of a span (contract 1).
-        is_here && unsafe { self.heap().marks().set_marked(object.get()) }
+    /// 1. A full marking is under way, and the world is not stopped for a collection while the view is used.
+    pub unsafe fn marking_view(&self) -> MarkingView<'_> {
+        MarkingView::new(self.heap().marks(), self.heap().spans())
     }
 
     /// The entry of the page of an address.

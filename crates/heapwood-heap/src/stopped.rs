@@ -9,6 +9,7 @@ use crate::check::walker::Walker;
 use crate::check::{owned, snapshot};
 use crate::error::ValidationError;
 use crate::layout::shapes::Shapes;
+use crate::marking_view::MarkingView;
 use crate::marks::{Collection, MarkSide};
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::sweeper::Sweeper;
@@ -46,6 +47,11 @@ impl<'s> Stopped<'s> {
     /// marked.
     pub fn mark_side(&self, kind: Collection) -> MarkSide {
         self.heap().marks().mark_side(kind)
+    }
+
+    /// What a marker reads of the space.
+    pub fn marking_view(&self) -> MarkingView<'_> {
+        MarkingView::new(self.heap().marks(), self.heap().spans())
     }
 
     /// Begins a full marking concurrent with mutators; [`end_marking`](Stopped::end_marking) ends it. Every existing

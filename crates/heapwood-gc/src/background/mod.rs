@@ -3,7 +3,8 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `thread` | the thread: its start and its end |
+//! | `heap_thread` | a thread of a heap's own: its start and its end |
+//! | `thread` | the two threads: slow work, and marking beside the program |
 //! | `background_loop` | what it does next, and how long it sleeps |
 //! | `sweeper` | sweeping, paced |
 //! | `idle_cache_flusher` | threads that are blocked return what they have cached |
@@ -19,6 +20,7 @@
 mod arenas;
 mod background_loop;
 mod figures;
+mod heap_thread;
 mod idle_cache_flusher;
 mod idle_collector;
 mod scavenger;
@@ -27,4 +29,4 @@ mod simulated_clock_tests;
 mod sweeper;
 mod thread;
 
-pub(crate) use thread::Background;
+pub(crate) use thread::{Background, ConcurrentMarking, MarkerThread, SlowWork};

@@ -16,10 +16,10 @@ pub(crate) enum Cause {
     Program(Collection),
     /// The heap is idle.
     Idle,
-    /// A concurrent marking is to start.
-    StartMarking,
-    /// A concurrent marking is to end.
-    FinishMarking,
+    /// A concurrent marking is to start: now, or, if much is young, after a young collection in its place.
+    StartMarking { at_once: bool },
+    /// A concurrent marking is to end, in the same way.
+    FinishMarking { at_once: bool },
 }
 
 impl Cause {
@@ -37,9 +37,9 @@ impl Cause {
         matches!(self, Cause::Program(_))
     }
 
-    /// Whether it starts or ends a concurrent marking, which no load of the machine may turn into a promotion.
-    pub(super) fn is_marking(self) -> bool {
-        matches!(self, Cause::StartMarking | Cause::FinishMarking)
+    /// Whether a young collection may come first, if there is much to do for it.
+    pub(super) fn may_wait(self) -> bool {
+        matches!(self, Cause::StartMarking { at_once: false } | Cause::FinishMarking { at_once: false })
     }
 
     /// The collection to prepare for: young or full. What the stop finds may change it (`plan`).
@@ -52,8 +52,8 @@ impl Cause {
                         <= state.cycles().goal().load(Ordering::Relaxed)
             }
             Cause::Program(kind) => kind == Collection::Young && nursery.is_on(),
-            Cause::StartMarking => true,
-            Cause::FinishMarking | Cause::AllocationFailed | Cause::Idle => false,
+            Cause::StartMarking { .. } => true,
+            Cause::FinishMarking { .. } | Cause::AllocationFailed | Cause::Idle => false,
         };
         if is_young { Collection::Young } else { Collection::Full }
     }

@@ -5,7 +5,9 @@
 //! stopped itself from before it waits for the lock, so it need have no mutator. Invariant: one collection at a time.
 
 use super::cause::Cause;
+use super::concurrent_rule::ConcurrentRule;
 use super::session::Session;
+use super::turns::Turns;
 use crate::error::MisuseError;
 use crate::lock_order::{COLLECTION, RECORD, SWEEPING};
 use crate::mark::Marking;
@@ -13,7 +15,7 @@ use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::PageSnapshots;
 use crate::observe::{Record, Stats, Tracing, Verify, report_slow_thread};
-use crate::policy::{GoalPacer, Growth, Nursery};
+use crate::policy::{GoalPacer, Growth, MarkCycle, Nursery, StartPolicy};
 use crate::roots::Roots;
 use crate::settings::options::Config;
 use crate::state::State;
@@ -50,9 +52,21 @@ pub(crate) struct Work {
     /// Bytes that arenas have left to the collector before the young collections since the last full one.
     pub(super) left_by_arenas: usize,
     /// When the last collection ended, in nanoseconds of the monotonic clock.
-    pub(super) ended: u64,
+    pub(super) last_ended: u64,
     /// A concurrent marking, if there is one.
     pub(super) session: Session,
+    /// When concurrent markings start.
+    pub(super) start: StartPolicy,
+    /// The budget ends where one is to start.
+    pub(super) starts_next: bool,
+    /// CPU time of the marker beside the program since the last full collection.
+    pub(super) beside: u64,
+    /// The concurrent marking that this full collection ends, if it does, and the bytes that were promoted during it.
+    pub(super) ended: Option<(MarkCycle, usize)>,
+    /// The goal was met, or room was wanted, before a concurrent marking could end beside the program.
+    pub(super) is_late: bool,
+    /// When the last full collection ended, in nanoseconds of the monotonic clock.
+    pub(super) full_ended: u64,
 }
 
 impl Work {
@@ -65,9 +79,20 @@ impl Work {
             spent_by_all: clock::process_cpu_ns(),
             starved: 0,
             left_by_arenas: 0,
-            ended: clock::monotonic_ns(),
+            last_ended: clock::monotonic_ns(),
             session: Session::None,
+            start: StartPolicy::default(),
+            starts_next: false,
+            beside: 0,
+            ended: None,
+            is_late: false,
+            full_ended: clock::monotonic_ns(),
         }
+    }
+
+    /// The size of the heap when the last collection ended: what is alive, and what arenas have left.
+    pub(super) fn size(&self, state: &State) -> usize {
+        state.cycles().live() + self.left_by_arenas
     }
 
     /// How many bytes may be allocated in a new heap before its first collection, whether stores are remembered from the
@@ -77,11 +102,20 @@ impl Work {
     }
 }
 
+/// A turn with the collector's lock.
+pub(crate) struct CollectorTurn<'c> {
+    _work: LockGuard<'c, Work, COLLECTION>,
+}
+
 /// What collections of a heap need beside what mutators see of it.
 pub(crate) struct Collector {
     registry: Registry<Mutator>,
     roots: Roots,
-    pub(super) work: Lock<Work, COLLECTION>,
+    work: Lock<Work, COLLECTION>,
+    /// Who waits for it.
+    turns: Turns,
+    /// Which full collections mark beside the program.
+    concurrent: ConcurrentRule,
     pacer: GoalPacer,
     /// Held by the background sweeper while it has a batch of spans in hand, and by a collection from before its stop.
     pub(super) sweeping: Lock<(), SWEEPING>,
@@ -109,6 +143,8 @@ impl Collector {
             registry: Registry::new(),
             roots,
             work: Lock::new(work),
+            turns: Turns::default(),
+            concurrent: ConcurrentRule::new(config),
             pacer,
             sweeping: Lock::new(()),
             stacks: config.conservative_stacks,
@@ -135,6 +171,33 @@ impl Collector {
 
     pub(crate) fn snapshots(&self) -> &PageSnapshots {
         &self.snapshots
+    }
+
+    /// Which full collections mark beside the program.
+    pub(super) fn concurrent(&self) -> ConcurrentRule {
+        self.concurrent
+    }
+
+    /// The collector's lock. A marker beside the program gives it up for whoever waits.
+    pub(super) fn lock_work(&self) -> LockGuard<'_, Work, COLLECTION> {
+        self.turns.take(|| self.work.lock())
+    }
+
+    /// The turn of somebody who looks at a heap that nobody uses: no collection and no marker touches it meanwhile.
+    pub(crate) fn turn(&self) -> CollectorTurn<'_> {
+        CollectorTurn { _work: self.lock_work() }
+    }
+
+    /// The collector's lock for the marker, after those who waited for it.
+    pub(super) fn lock_work_after_others(&self) -> LockGuard<'_, Work, COLLECTION> {
+        self.turns.wait_for_others();
+        self.work.lock()
+    }
+
+    /// Whether somebody waits for the collector's lock.
+    #[inline]
+    pub(super) fn is_awaited(&self) -> bool {
+        self.turns.is_awaited()
     }
 
     pub(super) fn record(&self) -> &Lock<Record, RECORD> {
@@ -167,6 +230,7 @@ impl Collector {
             self.work.free_in_child();
             self.sweeping.free_in_child();
         }
+        self.turns.forget();
         self.was_given_up.fetch_or(gives_up, Ordering::Relaxed);
     }
 
@@ -230,23 +294,42 @@ impl Collector {
         wanted: impl Fn() -> bool,
         cause: Cause,
     ) -> (bool, LockGuard<'_, Work, COLLECTION>) {
-        let mut work = self.work.lock();
-        if !wanted() {
+        let mut work = self.lock_work();
+        if !wanted() || self.starts_marking(state, &mut work, cause) {
             return (false, work);
         }
         let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
         // Those that the program asks for, and those that find enough, are not held against it.
         let counts = cause.is_allocation() && self.pacer.is_near_limit(state.cycles().live_in_full());
-        if work.session.is_active() && cause.expected(state, &work.nursery) == Collection::Full {
-            // A concurrent marking ends first.
-            let Ok(()) = self.run_stopped(state, Cause::FinishMarking, &mut work);
+        let ends = work.session.is_active() && cause.expected(state, &work.nursery) == Collection::Full;
+        if ends {
+            // A concurrent marking ends first, in a stop.
+            work.is_late = cause.is_allocation();
+            let Ok(()) = self.run_stopped(state, Cause::FinishMarking { at_once: true }, &mut work);
         }
-        let Ok(()) = self.run_stopped(state, cause, &mut work);
+        // Its end frees what was dead when it started. Who asks for a collection, or finds no room, wants all.
+        if !(ends && matches!(cause, Cause::BudgetExhausted(_))) {
+            let Ok(()) = self.run_stopped(state, cause, &mut work);
+        }
         if counts {
             self.pacer.share().collected(began, clock::monotonic_ns());
         }
         self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
         (true, work)
+    }
+
+    /// Whether a budget ended where a concurrent marking is to start. Then that is asked for, and nothing is collected: there is
+    /// room up to the goal.
+    fn starts_marking(&self, state: &State, work: &mut Work, cause: Cause) -> bool {
+        let Cause::BudgetExhausted(bytes) = cause else { return false };
+        let room = state.cycles().goal().load(Ordering::Relaxed).saturating_sub(work.size(state));
+        let allocated = state.space().stats().allocated_in_cycle;
+        let starts = core::mem::take(&mut work.starts_next) && allocated.saturating_add(bytes) < room;
+        if starts {
+            state.space().set_budget(room);
+            state.marking_requests().start();
+        }
+        starts
     }
 
     /// Collects if it is still `wanted`, nobody else does, and all mutators are stopped already, or soon are. Called on a
@@ -279,6 +362,13 @@ impl Collector {
         members.stop(self.stops_by_signals(), |mutator, seconds| {
             report_slow_thread(mutator.thread(), seconds, self.signal, self.verify.is_some());
         });
+    }
+
+    /// Sweeps some spans for the marker thread, after whoever sweeps or collects now; false if there are none.
+    pub(super) fn sweep_some_beside(&self, state: &State) -> bool {
+        // A fork need not wait for who waits here.
+        let _hand = self.sweeping.lock();
+        state.fork_gate().without_fork(|| state.space().sweep_some(Sweeping::Background))
     }
 
     /// Sweeps some spans in the background; false if there are none, or a collection is about to stop the world.

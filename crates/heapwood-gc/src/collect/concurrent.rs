@@ -1,17 +1,105 @@
-//! A concurrent marking, driven in steps: by tests of the write barrier today, by a thread of the heap's own when marking goes on
-//! beside the program. Two young pauses bracket it: the first takes the snapshot, the last marks what is left and swaps the
-//! sides (`phases/mark`). Invariant: as long as it is active no full collection begins before it has ended.
+//! A concurrent marking, from its start to its end. Two young pauses bracket it: the first takes the snapshot, the last marks
+//! what is left and swaps the sides (`phases/mark`). Between them the heap's marker thread marks in slices beside the program
+//! ([`Collector::mark_concurrently`]). A slice holds the collector's lock, so no collection is under way during it; one that
+//! waits for the lock counts itself first, and the marker, which looks every hundred edges, gives the lock up. So markers stop
+//! for a collection as mutators do. Tests drive a marking in counted steps instead.
+//!
+//! If more than [`MOST_YOUNG`] bytes are young, an ordinary young collection comes before a bracketing pause, and the marker
+//! sweeps what that leaves beside the program: so what the two look at depends on threads, roots and open spans alone.
+//! Invariant: as long as a marking is active no full collection begins before it has ended.
 
 use super::cause::Cause;
 use super::collector::{Collector, Work};
 use super::session::Session;
 use crate::error::MisuseError;
 use crate::mutator::{Mutator, ThreadState};
+use crate::policy::start_limits::{COUNTED_PART, MOST_TRIES};
 use crate::state::State;
+use heapwood_heap::Collection;
+use heapwood_os::process::clock;
 
 impl Collector {
-    /// Starts a concurrent marking; false if one is active, the kernel gives no memory for it, or threads are stopped by
-    /// signals: between a barrier's test and its store the marking would lose what is overwritten.
+    /// Whether full collections that are due mark beside the program, of a heap with so many bytes alive.
+    pub(crate) fn marks_concurrently(&self, state: &State) -> bool {
+        self.concurrent().applies(state.cycles().live()) && !self.pacer().is_near_limit(state.cycles().live())
+    }
+
+    /// One full marking beside the program, on the marker thread: sweeps what is left of the last cycle, starts, marks, ends.
+    /// Returns when it has ended, also in a stop of somebody else's, or the thread is to end.
+    pub(crate) fn mark_concurrently(&self, state: &State) {
+        let requests = state.marking_requests();
+        if !self.start_beside(state) {
+            return;
+        }
+        let asked = || self.is_awaited() || requests.stops() || state.fork_gate().is_forking();
+        let mut tries = 0;
+        loop {
+            let mut work = self.lock_work_after_others();
+            if requests.stops() {
+                return;
+            }
+            let Some(session) = work.session.active() else { return };
+            let cpu = clock::thread_cpu_ns();
+            let done = state.fork_gate().without_fork(|| {
+                // SAFETY: the session is active, and a pause needs the lock that is held.
+                state.marking_threads().while_marking_beside(|| unsafe { session.mark_beside(state, &asked) })
+            });
+            let cpu = clock::thread_cpu_ns() - cpu;
+            work.spent += cpu / COUNTED_PART;
+            work.beside += cpu;
+            self.record().lock().add_cpu(cpu);
+            if !done {
+                continue;
+            }
+            self.collect_beside(state, Cause::FinishMarking { at_once: tries == MOST_TRIES }, &mut work);
+            if !work.session.is_active() {
+                return;
+            }
+            // What was young is old now, and some of it shaded.
+            tries += 1;
+            drop(work);
+            self.sweep_beside(state);
+        }
+    }
+
+    /// Takes the snapshot of a marking; whether one is active then.
+    fn start_beside(&self, state: &State) -> bool {
+        for tries in 0..=MOST_TRIES {
+            self.sweep_beside(state);
+            let mut work = self.lock_work();
+            if work.session.is_active() || state.marking_requests().stops() {
+                return work.session.is_active();
+            }
+            let Ok(session) = work.marking.new_session(state) else {
+                // Without memory for its lists it is a collection in a stop.
+                self.collect_beside(state, Cause::Program(Collection::Full), &mut work);
+                return false;
+            };
+            work.session = Session::Starting(session);
+            self.collect_beside(state, Cause::StartMarking { at_once: tries == MOST_TRIES }, &mut work);
+            if work.session.is_active() {
+                return true;
+            }
+            work.session = Session::None;
+        }
+        false
+    }
+
+    /// A pause for the marker thread.
+    fn collect_beside(&self, state: &State, cause: Cause, work: &mut Work) {
+        let cpu = clock::thread_cpu_ns();
+        let Ok(()) = self.run_stopped(state, cause, work);
+        self.record().lock().add_cpu(clock::thread_cpu_ns() - cpu);
+        state.wakeup().collected();
+    }
+
+    /// Sweeps what the last collection has left, while mutators and their collections go on.
+    fn sweep_beside(&self, state: &State) {
+        while !state.marking_requests().stops() && self.sweep_some_beside(state) {}
+    }
+
+    /// Starts a concurrent marking that tests drive; false if one is active, the kernel gives no memory for it, or threads are
+    /// stopped by signals: between a barrier's test and its store the marking would lose what is overwritten.
     ///
     /// # Errors
     /// The mutator cannot be used now, or its thread's stack cannot be scanned.
@@ -22,7 +110,7 @@ impl Collector {
             }
             let Ok(session) = work.marking.new_session(state) else { return false };
             work.session = Session::Starting(session);
-            let Ok(()) = self.run_stopped(state, Cause::StartMarking, work);
+            let Ok(()) = self.run_stopped(state, Cause::StartMarking { at_once: true }, work);
             true
         })
     }
@@ -42,6 +130,7 @@ impl Collector {
             let _sweeping = self.sweeping.lock();
             let members = self.registry().lock();
             self.stop(&members);
+            members.iter().for_each(|m| m.barrier().close_shaded());
             // SAFETY: all have stopped, and none attaches while the registry's lock is held; one thread collects.
             let world = unsafe { state.space().stopped() };
             let left = state.marking_threads().while_marking(|| session.step(state, &world, edges));
@@ -51,7 +140,7 @@ impl Collector {
         })
     }
 
-    /// Ends the concurrent marking; false if none is active.
+    /// Ends the concurrent marking in a stop; false if none is active.
     ///
     /// # Errors
     /// As [`Collector::start_marking`].
@@ -59,7 +148,7 @@ impl Collector {
         self.with_work(me, |work| {
             let is_active = work.session.is_active();
             if is_active {
-                let Ok(()) = self.run_stopped(state, Cause::FinishMarking, work);
+                let Ok(()) = self.run_stopped(state, Cause::FinishMarking { at_once: true }, work);
             }
             is_active
         })
@@ -68,6 +157,6 @@ impl Collector {
     /// Calls `f` with the collector's lock held, and the thread stopped in all its heaps.
     fn with_work<R>(&self, me: &Mutator, f: impl FnOnce(&mut Work) -> R) -> Result<R, MisuseError> {
         me.check()?;
-        me.away(ThreadState::AtSafepoint, || f(&mut self.work.lock()))
+        me.away(ThreadState::AtSafepoint, || f(&mut self.lock_work()))
     }
 }

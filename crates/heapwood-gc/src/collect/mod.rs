@@ -8,17 +8,21 @@
 //! | `cause` | why there is a collection |
 //! | `collector` | what collections of a heap need, and who may collect |
 //! | `session` | whether there is a concurrent marking |
-//! | `concurrent` | a concurrent marking, in steps that somebody drives |
+//! | `concurrent` | a concurrent marking: its start, its slices beside the program, its end |
+//! | `concurrent_rule` | which full collections mark so |
+//! | `turns` | whose turn it is: the marker's or a collection's |
 //!
 //! Invariant: one collection runs at a time, on a thread whose mutators are stopped, or which has none.
 
 mod cause;
 mod collector;
 mod concurrent;
+mod concurrent_rule;
 mod phases;
 mod plan;
 mod run;
 mod session;
+mod turns;
 
 pub(crate) use cause::Cause;
-pub(crate) use collector::{Collector, TryCollect, Work};
+pub(crate) use collector::{Collector, CollectorTurn, TryCollect, Work};

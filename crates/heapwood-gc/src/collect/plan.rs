@@ -36,19 +36,19 @@ impl PauseKind {
         }
     }
 
+    /// Its name in trace lines.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            PauseKind::Full => "full",
+            PauseKind::Young { .. } | PauseKind::Promote => "young",
+            PauseKind::InitialMark(_) => "start",
+            PauseKind::FinalMark(_) => "end",
+        }
+    }
+
     /// Whether what it leaves unmarked is exactly what cannot be reached: no floating garbage, nothing promoted unseen.
     pub(crate) fn is_exact(self) -> bool {
         self == PauseKind::Full
-    }
-
-    /// Whether it promotes all young objects without looking at them.
-    pub(super) fn promotes_all(self) -> bool {
-        matches!(
-            self,
-            PauseKind::Promote
-                | PauseKind::InitialMark(YoungPart::Promote)
-                | PauseKind::FinalMark(YoungPart::Promote)
-        )
     }
 }
 
@@ -72,6 +72,8 @@ pub(super) struct Observed {
     /// Stores were remembered since the last collection.
     pub(super) nursery_is_on: bool,
     pub(super) session: SessionPhase,
+    /// Much is young, and the cause may wait for a young collection.
+    pub(super) waits: bool,
     /// When young objects that are not marked are promoted.
     pub(super) deadline: u64,
 }
@@ -86,11 +88,11 @@ pub(super) fn plan(seen: &Observed) -> PauseKind {
     // a program that waits for what is freed gets a full collection.
     let is_full = seen.expected == Collection::Full || seen.overflowed && seen.cause.is_program();
     match (seen.session, is_full, young) {
-        (SessionPhase::Starting, ..) => PauseKind::InitialMark(young),
-        (SessionPhase::Active, true, _) => PauseKind::FinalMark(young),
+        (SessionPhase::Starting, ..) if !seen.waits => PauseKind::InitialMark(young),
+        (SessionPhase::Active, true, _) if !seen.waits => PauseKind::FinalMark(young),
         (SessionPhase::None, true, _) => PauseKind::Full,
-        (_, false, YoungPart::Mark { deadline }) => PauseKind::Young { deadline },
-        (_, false, YoungPart::Promote) => PauseKind::Promote,
+        (_, _, YoungPart::Mark { deadline }) => PauseKind::Young { deadline },
+        (_, _, YoungPart::Promote) => PauseKind::Promote,
     }
 }
 
@@ -107,6 +109,8 @@ mod tests {
         const MARK: YoungPart = YoungPart::Mark { deadline: 7 };
         const YOUNG: PauseKind = PauseKind::Young { deadline: 7 };
         const PROMOTE: PauseKind = PauseKind::Promote;
+        const START: Cause = Cause::StartMarking { at_once: false };
+        const FINISH: Cause = Cause::FinishMarking { at_once: false };
         // cause, expected, overflowed, nursery is on, session -> plan
         let table = [
             (DUE, Full, false, true, None, PauseKind::Full),
@@ -125,16 +129,23 @@ mod tests {
             (Cause::Program(Full), Full, false, true, None, PauseKind::Full),
             (Cause::AllocationFailed, Full, false, true, None, PauseKind::Full),
             (Cause::Idle, Full, true, true, None, PauseKind::Full),
-            (Cause::StartMarking, Young, false, true, Starting, PauseKind::InitialMark(MARK)),
-            (Cause::StartMarking, Young, true, true, Starting, PauseKind::InitialMark(YoungPart::Promote)),
-            (Cause::StartMarking, Young, false, false, Starting, PauseKind::InitialMark(YoungPart::Promote)),
-            (Cause::FinishMarking, Full, false, true, Active, PauseKind::FinalMark(MARK)),
-            (Cause::FinishMarking, Full, true, true, Active, PauseKind::FinalMark(YoungPart::Promote)),
-            (Cause::FinishMarking, Full, false, false, Active, PauseKind::FinalMark(YoungPart::Promote)),
+            (START, Young, false, true, Starting, PauseKind::InitialMark(MARK)),
+            (START, Young, true, true, Starting, PauseKind::InitialMark(YoungPart::Promote)),
+            (START, Young, false, false, Starting, PauseKind::InitialMark(YoungPart::Promote)),
+            (FINISH, Full, false, true, Active, PauseKind::FinalMark(MARK)),
+            (FINISH, Full, true, true, Active, PauseKind::FinalMark(YoungPart::Promote)),
+            (FINISH, Full, false, false, Active, PauseKind::FinalMark(YoungPart::Promote)),
         ];
         for (cause, expected, overflowed, nursery_is_on, session, planned) in table {
-            let seen = Observed { cause, expected, overflowed, nursery_is_on, session, deadline: 7 };
+            let seen =
+                Observed { cause, expected, overflowed, nursery_is_on, session, waits: false, deadline: 7 };
             assert_eq!(plan(&seen), planned, "{seen:?}");
+            // With much that is young, a young collection comes before a pause that may wait.
+            let young = if nursery_is_on && !overflowed { YOUNG } else { PROMOTE };
+            let waits = Observed { waits: true, ..seen };
+            if cause.may_wait() {
+                assert_eq!(plan(&waits), young, "{waits:?}");
+            }
         }
     }
 
@@ -142,18 +153,15 @@ mod tests {
     fn full_collections_are_those_that_swap_the_sides() {
         let young = YoungPart::Promote;
         let all = [
-            (PauseKind::Full, Full, true, false),
-            (PauseKind::Young { deadline: 1 }, Young, false, false),
-            (PauseKind::Promote, Young, false, true),
-            (PauseKind::InitialMark(young), Young, false, true),
-            (PauseKind::FinalMark(young), Full, false, true),
-            (PauseKind::FinalMark(YoungPart::Mark { deadline: 1 }), Full, false, false),
+            (PauseKind::Full, Full, true),
+            (PauseKind::Young { deadline: 1 }, Young, false),
+            (PauseKind::Promote, Young, false),
+            (PauseKind::InitialMark(young), Young, false),
+            (PauseKind::FinalMark(young), Full, false),
+            (PauseKind::FinalMark(YoungPart::Mark { deadline: 1 }), Full, false),
         ];
-        for (pause, collection, exact, promotes) in all {
-            assert_eq!(
-                (pause.collection(), pause.is_exact(), pause.promotes_all()),
-                (collection, exact, promotes)
-            );
+        for (pause, collection, exact) in all {
+            assert_eq!((pause.collection(), pause.is_exact()), (collection, exact));
         }
     }
 }

@@ -7,6 +7,7 @@
 use super::cause::Cause;
 use super::collector::{Collector, Work};
 use super::phases::Report;
+use super::plan::PauseKind;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
 use crate::observe::Times;
@@ -21,7 +22,7 @@ impl Collector {
         work: &mut Work,
         stop: impl FnMut(&Members<'_, Mutator>) -> Result<(), E>,
     ) -> Result<(), E> {
-        let mut times = Times::begin(state.space(), work.ended);
+        let mut times = Times::begin(state.space(), work.last_ended);
         let prepared = self.prepare(state, cause, work);
         let mut pause = self.stop_world(state, &mut times, stop)?;
         let published = self.publish(&pause);
@@ -36,16 +37,29 @@ impl Collector {
         });
         times.end_marking(&marked);
         let totals = self.account(&pause, work, kind, &marked, &times);
+        let ended = work.ended_totals(state);
         let next = self.set_goal(&pause, work, kind, &prepared, &totals, &published);
         self.begin_cycle(&pause, work, kind, &next);
         self.verify_after_marking(&pause, kind);
         self.resume(pause, cause, kind, &totals, &mut times);
-        work.ended = times.ended.wall;
+        work.last_ended = times.ended.wall;
         self.report(
             state,
-            Report { cause, kind, marked: &marked, totals: &totals, next: &next, roots, times: &times },
+            Report {
+                cause,
+                kind,
+                marked: &marked,
+                totals: &totals,
+                next: &next,
+                ended: ended.as_ref(),
+                roots,
+                times: &times,
+            },
         );
         work.marking.trim();
+        if let PauseKind::FinalMark(_) = kind {
+            state.marking_log().trim();
+        }
         Ok(())
     }
 }

@@ -21,6 +21,10 @@ impl Session {
         }
     }
 
+    pub(super) fn is_none(&self) -> bool {
+        self.phase() == SessionPhase::None
+    }
+
     pub(super) fn is_active(&self) -> bool {
         self.phase() == SessionPhase::Active
     }

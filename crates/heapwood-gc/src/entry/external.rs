@@ -130,7 +130,7 @@ impl MutatorArenas<'_> {
     /// Shades all objects that an old object refers to.
     fn shade_all(self, object: ObjectRef, bytes: usize, entry: PageEntry) {
         let (state, space) = (self.0.shared(), self.0.shared().space());
-        let mut shading = Shading::of(state);
+        let mut shading = Shading::of(state, self.0);
         // SAFETY: the words lie in the object, which exists.
         let word = |slot: usize| unsafe { (slot as *const usize).read() };
         match (entry.kind(), space.layouts().shape(entry.shape()).trace()) {

@@ -39,7 +39,10 @@ impl Mutator {
             && state.space().is_old(object)
             && !state.faults().fails(Fault::FreedAtOnce)
         {
-            Shading::of(state).object(object.get());
+            if !Shading::of(state, self).try_object(object.get()) {
+                // Without a place in the log it stays an object, which the collector will free.
+                return Ok(());
+            }
             let free = || self.owned().free_later(object);
             return state.marking_log().free(object.get(), free).map_err(FreeError::Refused);
         }

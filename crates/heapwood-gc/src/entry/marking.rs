@@ -3,6 +3,7 @@
 
 use crate::error::MisuseError;
 use crate::mutator::Mutator;
+use crate::state::ShadeCounts;
 
 /// The incremental marking of a mutator's heap.
 #[doc(hidden)]
@@ -38,5 +39,10 @@ impl IncrementalMarking<'_> {
     pub fn finish(self) -> Result<bool, MisuseError> {
         let heap = self.0.heap();
         heap.collector().finish_marking(heap.state(), self.0)
+    }
+
+    /// What barriers have shaded for the marking that is active, or that was the last.
+    pub fn counts(self) -> ShadeCounts {
+        self.0.shared().marking_log().counts()
     }
 }

@@ -2,15 +2,32 @@
 //! Invariant: nothing here changes what a collection finds.
 
 use crate::background::Background;
-use crate::collect::Collector;
+use crate::collect::{Collector, CollectorTurn};
 use crate::observe::Stats;
 use crate::process::record;
 use crate::state::State;
+use core::ops::Deref;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_heap::Stopped;
 use heapwood_heap::ValidationError;
 use heapwood_os::KernelRef;
 use heapwood_os::threads::timed_lock::TickClock;
 use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
+
+/// A heap that no collector or marker touches, and its stopped space.
+pub struct QuietHeap<'h> {
+    /// Dropped first.
+    world: Stopped<'h>,
+    _turn: CollectorTurn<'h>,
+}
+
+impl<'h> Deref for QuietHeap<'h> {
+    type Target = Stopped<'h>;
+
+    fn deref(&self) -> &Stopped<'h> {
+        &self.world
+    }
+}
 
 /// The statistics, snapshots and checks of a heap.
 #[derive(Clone, Copy)]
@@ -77,6 +94,22 @@ impl<'h> HeapInspector<'h> {
         PageCount(self.state.space().reservation_bytes() / PAGE_SIZE)
     }
 
+    /// The stopped space, for a look at its objects and spans. No collection begins, and no marker marks beside it, until
+    /// the result is dropped.
+    ///
+    /// # Safety
+    /// 1. Meanwhile no other thread uses the heap, and this one does not allocate, store or collect.
+    pub unsafe fn stopped(self) -> QuietHeap<'h> {
+        let turn = self.collector_turn();
+        // SAFETY: contract 1; the heap's own threads collect and mark only in their turn.
+        QuietHeap { world: unsafe { self.state.space().stopped() }, _turn: turn }
+    }
+
+    /// Waits for the end of a collection that is under way, and for the marker; neither begins again while the result is held.
+    fn collector_turn(self) -> CollectorTurn<'h> {
+        record().elsewhere(None, |_| self.collector.turn())
+    }
+
     /// Whether the heap's tables, lists and bits agree.
     ///
     /// # Errors
@@ -85,6 +118,7 @@ impl<'h> HeapInspector<'h> {
     /// # Safety
     /// 1. Meanwhile no other thread uses the heap.
     pub unsafe fn is_valid(self) -> Result<(), ValidationError> {
+        let _turn = self.collector_turn();
         let _no_preempt = record().no_preempt();
         let members = self.collector.registry().lock();
         members.owners().for_each(|owner| owner.publish());
@@ -97,6 +131,7 @@ impl<'h> HeapInspector<'h> {
     /// # Safety
     /// 1. Meanwhile no other thread uses the heap.
     pub unsafe fn owned_unused_bytes(self) -> usize {
+        let _turn = self.collector_turn();
         let _no_preempt = record().no_preempt();
         let members = self.collector.registry().lock();
         members.owners().for_each(|owner| owner.publish());
@@ -143,7 +178,7 @@ impl<'h> HeapInspector<'h> {
             ..Stats::default()
         };
         self.collector.add_to_stats(self.state.space(), &mut stats, self.ticks);
-        self.background.figures().add_to_stats(&mut stats);
+        self.background.job().figures().add_to_stats(&mut stats);
         stats
     }
 }

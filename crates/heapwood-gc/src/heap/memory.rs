@@ -25,7 +25,7 @@ impl<'h> HeapMemory<'h> {
     /// cached pages (up to half a MiB each) stay.
     pub fn release_free(self) -> usize {
         let released = self.release_all();
-        self.background.figures().count_released(released);
+        self.background.job().figures().count_released(released);
         released
     }
 

@@ -2,9 +2,9 @@
 //! drops most words, one load from the page table most others; the rest are resolved to the object that they point
 //! into. Invariant: a pushed address is that of an object that exists, whatever the word was.
 
-use super::mode::Mode;
+use super::mode::{Mode, Scope};
 use super::queue::Marker;
-use heapwood_heap::Address;
+use heapwood_heap::{Address, ObjectRef};
 use heapwood_layout::WORD;
 
 impl<M: Mode> Marker<'_, M> {
@@ -14,8 +14,13 @@ impl<M: Mode> Marker<'_, M> {
         if word.wrapping_sub(self.base) >= self.committed_end {
             return None;
         }
-        match self.space.find(Address::new(word)) {
-            Some(object) => Some(object.base.get()),
+        let found = match M::Scope::SNAPSHOT {
+            // Exact while mutators run: the spans that they allocate from change under a look-up of young objects.
+            true => self.space.find_old(Address::new(word)).map(ObjectRef::get),
+            false => self.space.find(Address::new(word)).map(|object| object.base.get()),
+        };
+        match found {
+            Some(object) => Some(object),
             None => {
                 // A word into a freed arena chunk keeps its addresses in quarantine: the look-up notes it.
                 let _ =

@@ -4,7 +4,6 @@
 
 use super::mode::{Alone, Composed, Deadline, Full, Limit, Mode, Scope, Unlimited, Young, YoungInSnapshot};
 use super::queue::{Graph, MarkTotals, Marker};
-use super::rescan_set::RescanSet;
 use super::session::MarkSession;
 use super::stack::MarkStacks;
 use super::workers::Workers;
@@ -13,6 +12,7 @@ use crate::policy::HelpPolicy;
 use crate::roots::ScanRoots;
 use crate::settings::options::Config;
 use crate::state::State;
+use crate::state::rescan_set::RescanSet;
 use heapwood_heap::{Collection, Space};
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::{KernelRef, OsError, Pagemap, process::cores};
@@ -72,7 +72,7 @@ impl Marking {
 
     /// Marks every object that can be reached from the roots.
     pub(crate) fn mark_full(&mut self, pause: &Pause<'_>) -> MarkTotals {
-        let graph = graph(&mut self.rescan, pause);
+        let graph = graph(&mut self.rescan, pause, Collection::Full);
         let began = monotonic_ns();
         let workers = self.workers.iter().flatten().find(|workers| self.helpers > 0 && workers.are_here());
         let (marked, helped) = match workers {
@@ -81,8 +81,10 @@ impl Marking {
                 (marked, markers > 1)
             }
             None => {
-                let (pagemap, mode) =
-                    (Pagemap::new(), Composed { team: Alone, scope: Full, limit: Unlimited });
+                let (pagemap, mode) = (
+                    Pagemap::new(),
+                    Composed { team: Alone::new(pause.world()), scope: Full, limit: Unlimited },
+                );
                 let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
                 pause.scan_roots(Collection::Full, &mut marker);
                 (marker.drain(), false)
@@ -105,9 +107,11 @@ impl Marking {
     }
 
     fn mark_until(&mut self, pause: &Pause<'_>, deadline: u64, scope: impl Scope) -> MarkTotals {
-        let graph = graph(&mut self.rescan, pause);
-        let (pagemap, mode) =
-            (Pagemap::new(), Composed { team: Alone, scope, limit: Deadline::at(deadline) });
+        let graph = graph(&mut self.rescan, pause, Collection::Young);
+        let (pagemap, mode) = (
+            Pagemap::new(),
+            Composed { team: Alone::new(pause.world()), scope, limit: Deadline::at(deadline) },
+        );
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
         // A deadline that has passed already is noticed before the first root.
         marker.is_late();
@@ -138,7 +142,9 @@ impl Marking {
     }
 }
 
-fn graph<'h>(rescan: &'h mut RescanSet, pause: &'h Pause<'_>) -> Graph<'h> {
+fn graph<'h>(rescan: &'h mut RescanSet, pause: &'h Pause<'_>, kind: Collection) -> Graph<'h> {
     rescan.commit(pause.space().committed_end());
-    Graph { state: pause.state(), world: pause.world(), rescan }
+    let world = pause.world();
+    let (marks, view) = (world.mark_side(kind), world.marking_view());
+    Graph { state: pause.state(), marks, view, world: Some(world), rescan }
 }

@@ -11,7 +11,6 @@
 //! | `ambiguous` | words that may or may not be pointers |
 //! | `stack` | the bounded stacks |
 //! | `overflow` | a push onto a full stack |
-//! | `rescan_set` | the spans to scan again after an overflow |
 //! | `tracer` | the interface that a type's trace function sees |
 //! | `shading` | the write barrier's part of a concurrent marking |
 //! | `session` | a concurrent marking, driven in steps |
@@ -33,7 +32,6 @@ mod mode;
 mod overflow;
 mod programs;
 mod queue;
-mod rescan_set;
 mod ring;
 mod roots;
 mod scan;
@@ -47,5 +45,5 @@ mod workers;
 pub(crate) use marking::Marking;
 pub(crate) use queue::MarkTotals;
 pub(crate) use session::MarkSession;
-pub(crate) use shading::Shading;
+pub(crate) use shading::{ShadeLog, Shading};
 pub use tracer::Tracer;

@@ -5,10 +5,10 @@
 //! were not followed lies in a span of the rescan set.
 
 use super::bits::MarkBits;
-use super::mode::{Mode, Scope, Team};
+use super::mode::{Limit, Mode, Scope, Team};
 use super::queue::Marker;
-use super::rescan_set::WORD_PAGES;
 use super::stack::Range;
+use crate::state::rescan_set::WORD_PAGES;
 use heapwood_heap::{Address, GRANULE, ScanKind};
 use heapwood_layout::WORD;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
@@ -20,6 +20,13 @@ impl<M: Mode> Marker<'_, M> {
         if self.is_dangling(addr) {
             return;
         }
+        let addr = match M::Scope::SNAPSHOT {
+            false => addr,
+            true => match self.in_snapshot(addr) {
+                Some(object) => object,
+                None => return,
+            },
+        };
         // SAFETY: edges are bases of objects, and all markers set bits in compatible ways.
         if !unsafe { M::Bits::set_at_once(self.marks, addr) } {
             return;
@@ -76,20 +83,29 @@ impl<M: Mode> Marker<'_, M> {
         self.overflows += 1;
     }
 
-    /// Scans the marked objects of the rescan set.
+    /// Scans the marked objects of the rescan set. Beside the program too: a span with a marked object of the snapshot
+    /// stays until the marking ends. Spans without a bit wait for a stop.
     #[cold]
     pub(super) fn rescan_overflowed(&mut self) {
         self.rescan.begin();
         for index in 0..self.rescan.words() {
             let mut bits = self.rescan.take(index);
             while bits != 0 {
-                let page = PageIndex(index * WORD_PAGES + bits.trailing_zeros() as usize);
+                let page = index * WORD_PAGES + bits.trailing_zeros() as usize;
                 bits &= bits - 1;
-                self.rescan_span(page);
+                self.rescan_span(PageIndex(page));
+                if M::Limit::GOES_ON && self.mode.limit_mut().is_late() {
+                    // This span's edges are on the stacks.
+                    (0..64)
+                        .filter(|bit| bits >> bit & 1 == 1)
+                        .for_each(|bit| _ = self.rescan.flag(index * WORD_PAGES + bit));
+                    return;
+                }
             }
         }
-        if self.rescan.take_beyond() {
-            let world = self.world;
+        if let Some(world) = self.world
+            && self.rescan.take_beyond()
+        {
             world.for_each_span(|page, _| {
                 if page.0 / WORD_PAGES >= self.rescan.words() {
                     self.rescan_span(page);

@@ -9,14 +9,16 @@
 
 use super::bits::MarkBits;
 use super::mode::{Limit, Mode, NextWork, Scope, Team};
-use super::rescan_set::RescanSet;
 use super::ring::Ring;
 use super::stack::MarkStacks;
 use crate::inject::{Fault, FaultInjector};
 use crate::state::State;
+use crate::state::rescan_set::RescanSet;
 use core::mem::MaybeUninit;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{
-    Address, Collection, GRANULE, MarkSide, ObjectRef, PageEntry, ScanKind, Shape, Space, Stopped, prefetch,
+    Address, Collection, GRANULE, MarkSide, MarkingView, ObjectRef, PageEntry, ScanKind, Shape, Space,
+    Stopped, prefetch,
 };
 use heapwood_os::Pagemap;
 use heapwood_pages::PAGE_SIZE;
@@ -65,20 +67,27 @@ impl MarkTotals {
     }
 }
 
-/// Shared by all markers of a heap, which is stopped, published and swept.
+/// Shared by all markers of a heap: one that is stopped, published and swept, or one with a concurrent marking, whose
+/// mutators may run.
 #[derive(Clone, Copy)]
 pub(super) struct Graph<'h> {
     pub(super) state: &'h State,
-    pub(super) world: &'h Stopped<'h>,
+    /// The side of the mark bits that takes the marks.
+    pub(super) marks: MarkSide,
+    /// The allocation bits, by which a concurrent marking tells the objects of its snapshot.
+    pub(super) view: MarkingView<'h>,
+    /// `None` if mutators may run.
+    pub(super) world: Option<&'h Stopped<'h>>,
     pub(super) rescan: &'h RescanSet,
 }
 
-/// One marker of an active marking. The heap is stopped while it exists.
+/// One marker of an active marking. The heap is stopped while it exists, unless its team is `Concurrent`.
 pub(super) struct Marker<'h, M> {
     pub(super) mode: M,
     pub(super) space: &'h Space,
-    pub(super) world: &'h Stopped<'h>,
     pub(super) marks: MarkSide,
+    view: MarkingView<'h>,
+    pub(super) world: Option<&'h Stopped<'h>>,
     pub(super) base: usize,
     pub(super) committed_end: usize,
     entries: *const PageEntry,
@@ -102,13 +111,14 @@ pub(super) struct Marker<'h, M> {
 impl<'h, M: Mode> Marker<'h, M> {
     /// A marker with empty totals.
     pub(super) fn new(graph: Graph<'h>, stacks: &'h mut MarkStacks, pagemap: &'h Pagemap, mode: M) -> Self {
-        let Graph { state, world, rescan } = graph;
+        let Graph { state, marks, view, world, rescan } = graph;
         let space = state.space();
         Marker {
             mode,
             space,
+            marks,
+            view,
             world,
-            marks: world.mark_side(M::Scope::KIND),
             base: space.base().get(),
             committed_end: space.committed_end(),
             entries: space.page_entries(),
@@ -163,27 +173,43 @@ impl<'h, M: Mode> Marker<'h, M> {
     pub(super) fn push(&mut self, addr: usize) {
         let is_edge =
             addr.wrapping_sub(self.base) < self.committed_end && !self.faults.fails(Fault::LoseMark);
-        // Objects allocated since the snapshot are skipped: they have no allocation bit. No object loses its bit while
-        // the marking lasts. A freed object may have gained its bit by the free if it was allocated since; an older one
-        // was shaded.
-        if M::Scope::SNAPSHOT && is_edge {
-            return self.push_of_snapshot(addr);
-        }
         if is_edge && !self.stacks.edges.push(addr) {
             self.edge_overflow(addr);
         }
     }
 
-    fn push_of_snapshot(&mut self, addr: usize) {
-        let Some(addr) = self.space.arenas().marked_as(Address::new(addr)).map(Address::get) else {
-            // A word into a freed arena chunk keeps its addresses in quarantine: the look-up notes it.
-            let _ = self.space.arenas().find_chunk(Address::new(addr)).is_some_and(|chunk| chunk.is_in_use());
-            return;
-        };
-        let object = ObjectRef::new(addr);
-        if self.world.is_allocated(object) && !self.space.is_freed(object) && !self.stacks.edges.push(addr) {
-            self.edge_overflow(addr);
+    /// The object of the snapshot that an edge leads to; the chunk, if it leads into an arena. Objects allocated since
+    /// the snapshot are skipped: they have no allocation bit. No object loses its bit while the marking lasts. A freed
+    /// object may have gained its bit by the free if it was allocated since; an older one was shaded.
+    #[inline(always)]
+    pub(super) fn in_snapshot(&self, edge: usize) -> Option<usize> {
+        let is_arena = self.entry(edge).is(ScanKind::Arena);
+        let object = if is_arena { self.chunk_in_snapshot(edge)? } else { edge };
+        // SAFETY: edges lie below the committed end.
+        let is_old = unsafe { self.view.is_allocated_in_heap(object) };
+        (is_old && !self.space.is_freed(ObjectRef::new(object))).then_some(object)
+    }
+
+    /// The same, if it is unmarked. Most edges lead to objects that are marked already: those need no second look. In an
+    /// arena the mark of a value says nothing: the chunk's counts.
+    #[inline(always)]
+    fn unmarked_in_snapshot(&self, edge: usize) -> Option<usize> {
+        // SAFETY: edges lie below the committed end, whose bits are committed.
+        let is_marked = || unsafe { M::Bits::is_set(self.marks, edge) };
+        if !self.entry(edge).is(ScanKind::Arena) && is_marked() {
+            return None;
         }
+        self.in_snapshot(edge)
+    }
+
+    #[cold]
+    fn chunk_in_snapshot(&self, edge: usize) -> Option<usize> {
+        // A word into a freed arena chunk keeps its addresses in quarantine: the look-up notes it.
+        self.space
+            .arenas()
+            .find_chunk(Address::new(edge))
+            .filter(|chunk| chunk.is_in_use())
+            .map(|chunk| chunk.start())
     }
 
     /// Follows edges until none is left anywhere.
@@ -244,29 +270,35 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// Follows edges until none is left on the stack, in the rings or in ranges.
     pub(super) fn follow_all(&mut self) {
-        if M::Scope::SNAPSHOT {
-            return self.follow_simply();
-        }
         let marker = self;
         heapwood_heap::by_cpu!(marker.space.cpu(), Marker::follow, <M: Mode> (marker: &mut Marker<'_, M>))
     }
 
-    /// The same, edge by edge.
-    fn follow_simply(&mut self) {
-        loop {
-            match self.stacks.edges.pop() {
-                Some(edge) => self.follow_edge(edge),
-                None if self.next_range() => {}
-                None => return,
-            }
+    /// Marks and scans the object of an edge of a concurrent marking, if it is not marked.
+    pub(super) fn follow_edge(&mut self, edge: usize) {
+        // SAFETY: edges of the snapshot are bases of objects, and all markers set bits in compatible ways.
+        if let Some(object) = self.in_snapshot(edge)
+            && unsafe { M::Bits::set_at_once(self.marks, object) }
+        {
+            self.visit_marked(object, self.entry(object));
         }
     }
 
-    /// Marks and scans the object of an edge, if it is not marked.
-    pub(super) fn follow_edge(&mut self, edge: usize) {
-        // SAFETY: edges are bases of objects, and all markers set bits in compatible ways.
-        if unsafe { M::Bits::set_at_once(self.marks, edge) } {
-            self.visit_marked(edge, self.entry(edge));
+    /// Puts what waits in the rings back onto the stacks, where the marking will go on.
+    #[cold]
+    #[inline(never)]
+    fn put_back(
+        &mut self,
+        edges: &mut Ring<'_, usize, EDGES>,
+        objects: &mut Ring<'_, (usize, PageEntry), OBJECTS>,
+    ) {
+        while !edges.is_empty() {
+            let edge = edges.pop();
+            self.push(edge);
+        }
+        while !objects.is_empty() {
+            let (object, entry) = objects.pop();
+            self.visit_marked(object, entry);
         }
     }
 
@@ -283,6 +315,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         let mut roomy = self.stacks.edges.room_for(LOOP_PUSHES);
         let mut top = self.stacks.edges.top();
         let mut pairs = 0;
+        let view = self.view;
         let (mut bits, mut looks) = (M::Bits::default(), LOOK_EVERY);
         'follow: loop {
             let (object, entry) = 'ready: {
@@ -292,6 +325,9 @@ impl<'h, M: Mode> Marker<'h, M> {
                         if looks == 0 {
                             looks = LOOK_EVERY;
                             if M::Limit::BOUNDED && self.mode.limit_mut().is_late() {
+                                if M::Limit::GOES_ON {
+                                    break 'follow;
+                                }
                                 // The rings are left, too; their objects have their marks.
                                 while !objects.is_empty() {
                                     let (object, entry): (usize, PageEntry) = objects.pop();
@@ -319,6 +355,9 @@ impl<'h, M: Mode> Marker<'h, M> {
                         top.read()
                     };
                     marks.prefetch(next);
+                    if M::Scope::SNAPSHOT {
+                        view.prefetch(next);
+                    }
                     if edges.is_full() {
                         edges.replace(next)
                     } else if top == bottom && edges.is_empty() && objects.is_empty() {
@@ -329,6 +368,9 @@ impl<'h, M: Mode> Marker<'h, M> {
                         continue 'follow;
                     }
                 } else if !self.stacks.ranges.is_empty() {
+                    if M::Limit::GOES_ON && self.mode.limit_mut().is_late() {
+                        break 'follow;
+                    }
                     self.stacks.edges.set_top(top);
                     self.next_range();
                     (top, roomy) = (self.stacks.edges.top(), self.stacks.edges.room_for(LOOP_PUSHES));
@@ -344,6 +386,13 @@ impl<'h, M: Mode> Marker<'h, M> {
                 if self.is_dangling(edge) {
                     continue 'follow;
                 }
+                let edge = match M::Scope::SNAPSHOT {
+                    false => edge,
+                    true => match self.unmarked_in_snapshot(edge) {
+                        Some(object) => object,
+                        None => continue 'follow,
+                    },
+                };
                 // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
                 // look-up), and all markers set bits in compatible ways.
                 if !unsafe { bits.set(marks, edge, |first, twice| self.uncount(first, twice)) } {
@@ -373,7 +422,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             let push = |top: &mut *mut usize, word: usize| {
                 // SAFETY: `roomy` leaves space for all pushes of this object; the word is one of the object's.
                 unsafe {
-                    let target = (word as *const usize).read();
+                    let target = AtomicUsize::from_ptr(word as *mut usize).load(Ordering::Relaxed);
                     top.write(target);
                     let is_edge = target.wrapping_sub(base) < committed_end && !faults.fails(Fault::LoseMark);
                     *top = top.add(is_edge as usize);
@@ -402,6 +451,9 @@ impl<'h, M: Mode> Marker<'h, M> {
         // SAFETY: as where bits were set.
         unsafe { bits.flush(marks, |first, twice| self.uncount(first, twice)) };
         self.stacks.edges.set_top(top);
+        if M::Limit::GOES_ON {
+            self.put_back(&mut edges, &mut objects);
+        }
         self.live_objects += pairs;
         self.live_bytes += pairs * 16;
     }

@@ -8,6 +8,7 @@ use super::queue::Marker;
 use super::stack::Range;
 use super::tracer::Target;
 use crate::inject::Fault;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Address, GRANULE, ObjectRef, PageEntry, ScanKind, Shape, Span};
 use heapwood_layout::TraceContext;
 use heapwood_os::diagnose::message::corrupt;
@@ -121,8 +122,9 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     #[inline(always)]
     pub(super) fn word(addr: usize) -> usize {
-        // SAFETY: the word lies in an object of a stopped heap; slots are aligned words.
-        unsafe { (addr as *const usize).read() }
+        // SAFETY: the word lies in an object; slots are aligned words. Beside the program, mutators store into them by
+        // relaxed stores at least.
+        unsafe { AtomicUsize::from_ptr(addr as *mut usize) }.load(Ordering::Relaxed)
     }
 
     #[inline(always)]

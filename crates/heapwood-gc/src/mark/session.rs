@@ -1,72 +1,115 @@
-//! A mark session: a full concurrent marking in steps that a driver runs (today a test). It marks a snapshot at the
-//! beginning: when it starts, every object has its allocation bit, and the roots are scanned; afterwards it follows
-//! edges only to objects with that bit. Each step is a pause of its own. During it, mutators are where they polled: a
-//! buffer may be partly used, and cells reserved for shared spans wait. Invariant: between steps, every unmarked object
-//! of the snapshot can be reached by a path of unmarked objects from an edge on the stacks, from a marked object that
-//! waits to be scanned, or from a marked object of a span in the rescan set.
+//! A mark session: a full concurrent marking. It marks a snapshot at the beginning: when it starts, every object has its
+//! allocation bit, and the roots are scanned; afterwards it follows edges only to objects with that bit. It goes on in
+//! slices beside the program (`mark_beside`), or in steps of a stopped one, which tests count. Invariant: between slices,
+//! every unmarked object of the snapshot can be reached by a path of unmarked objects from an edge on the stacks, from a
+//! marked object that waits to be scanned, or from a marked object of a span in the rescan set.
 
-use super::mode::{Alone, Composed, Snapshot, Unlimited};
+use super::bits::MarkBits;
+use super::mode::{Alone, Composed, Concurrent, Mode, Snapshot, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
-use super::rescan_set::RescanSet;
+use super::shading::MARK_ONLY;
 use super::stack::MarkStacks;
 use crate::pause::Pause;
-use crate::state::{MarkingLog, State};
-use heapwood_heap::{Collection, Stopped};
+use crate::policy::MarkCycle;
+use crate::state::rescan_set::RescanSet;
+use crate::state::{MarkingLog, ShadedChunk, State};
+use heapwood_heap::{Collection, ObjectRef, Stopped};
+use heapwood_os::process::clock;
 use heapwood_os::{KernelRef, OsError, Pagemap};
 
-/// Capacity of the list of shaded objects, if the option does not set the stacks' size.
-const USUAL_LIST: usize = 1 << 20;
+/// Shaded objects whose memory is on its way while those before them are scanned.
+const AHEAD: usize = 8;
 
-type SnapshotMode = Composed<Alone, Snapshot, Unlimited>;
+type StoppedMode<'h> = Composed<Alone<'h>, Snapshot, Unlimited>;
+type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
 
 /// An active marking, and its totals so far.
 pub(crate) struct MarkSession {
     stacks: MarkStacks,
-    rescan: RescanSet,
     totals: MarkTotals,
+    /// When it started, in nanoseconds of the monotonic clock.
+    began: u64,
+    /// What young collections have marked or promoted since.
+    since: MarkTotals,
 }
 
 impl MarkSession {
-    /// Allocates the stacks and the list of objects that mutators shade, with N entries each if the option is set.
+    /// Allocates the stacks, and the log of objects that mutators shade, with N entries each if the option is set.
     pub(super) fn new(kernel: KernelRef, edges: Option<usize>, state: &State) -> Result<Self, OsError> {
         let reservation = state.space().reservation_bytes();
-        state.marking_log().begin(kernel, edges.unwrap_or(USUAL_LIST), USUAL_LIST)?;
-        Ok(MarkSession {
-            stacks: MarkStacks::sized(kernel, edges, reservation)?,
-            rescan: RescanSet::new(kernel, reservation)?,
-            totals: MarkTotals::default(),
-        })
+        let stacks = MarkStacks::sized(kernel, edges, reservation)?;
+        state.marking_log().begin(kernel, edges, (reservation, state.space().committed_end()))?;
+        let none = MarkTotals::default();
+        Ok(MarkSession { stacks, totals: none, began: 0, since: none })
     }
 
     /// Takes the snapshot: scans all roots, since they may be gone later.
     pub(crate) fn take_snapshot(&mut self, pause: &Pause<'_>) {
-        self.with_marker((pause.state(), pause.world()), |marker| pause.scan_roots(Collection::Full, marker));
+        self.began = clock::monotonic_ns();
+        self.stopped((pause.state(), pause.world()), |marker| pause.scan_roots(Collection::Full, marker));
+    }
+
+    /// Marks beside the program until it is `asked` to stop; whether nothing was left to mark then.
+    ///
+    /// # Safety
+    /// 1. The marking is active, and no pause of the heap runs until this returns.
+    pub(crate) unsafe fn mark_beside(&mut self, state: &State, asked: &dyn Fn() -> bool) -> bool {
+        state.space().touch_marks();
+        // It has bits for the snapshot, and only pauses may commit more.
+        let rescan = state.marking_log().rescan();
+        // SAFETY: contract 1.
+        let view = unsafe { state.space().marking_view() };
+        let graph = Graph { state, marks: view.mark_side(), view, world: None, rescan };
+        let mode = Composed { team: Concurrent, scope: Snapshot, limit: UntilAsked(asked) };
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::<ConcurrentMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
+        let done = marker.mark_all(state.marking_log(), asked);
+        let totals = marker.totals();
+        self.add(totals);
+        done
     }
 
     /// Follows at most N edges, or scans N slices of objects; true if something may be left.
     pub(crate) fn step(&mut self, state: &State, world: &Stopped<'_>, edges: usize) -> bool {
-        self.with_marker((state, world), |marker| (0..edges).all(|_| marker.step(state.marking_log())))
+        self.stopped((state, world), |marker| (0..edges).all(|_| marker.step(state.marking_log())))
     }
 
     /// Adds objects that young collections have marked for this session.
-    pub(crate) fn add(&mut self, marked: MarkTotals) {
-        self.totals = self.totals.plus(MarkTotals { late: false, ..marked });
+    pub(crate) fn add_young(&mut self, marked: MarkTotals) {
+        self.since = self.since.plus(MarkTotals { late: false, ..marked });
+    }
+
+    fn add(&mut self, marked: MarkTotals) {
+        self.totals = self.totals.plus(marked);
+    }
+
+    /// What it has done, when it ends.
+    pub(crate) fn cycle(&self) -> MarkCycle {
+        MarkCycle { marked: self.totals.bytes, ns: clock::monotonic_ns().saturating_sub(self.began) }
+    }
+
+    /// The bytes that young collections have marked or promoted since it started.
+    pub(crate) fn promoted(&self) -> usize {
+        self.since.bytes
     }
 
     /// Marks everything that is left; returns the session's totals.
     pub(crate) fn finish(&mut self, state: &State, world: &Stopped<'_>) -> MarkTotals {
-        while self.step(state, world, usize::MAX) {}
-        self.totals
+        self.stopped((state, world), |marker| marker.mark_all(state.marking_log(), &|| false));
+        self.totals.plus(self.since)
     }
 
-    fn with_marker<R>(
+    fn stopped<R>(
         &mut self,
         (state, world): (&State, &Stopped<'_>),
-        f: impl FnOnce(&mut Marker<'_, SnapshotMode>) -> R,
+        f: impl FnOnce(&mut Marker<'_, StoppedMode<'_>>) -> R,
     ) -> R {
-        self.rescan.commit(state.space().committed_end());
-        let graph = Graph { state, world, rescan: &self.rescan };
-        let (pagemap, mode) = (Pagemap::new(), Composed { team: Alone, scope: Snapshot, limit: Unlimited });
+        let rescan = state.marking_log().rescan();
+        state.marking_log().commit_sets(state.space().committed_end());
+        let view = world.marking_view();
+        let graph = Graph { state, marks: view.mark_side(), view, world: Some(world), rescan };
+        let (pagemap, mode) =
+            (Pagemap::new(), Composed { team: Alone::new(world), scope: Snapshot, limit: Unlimited });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
         let result = f(&mut marker);
         let totals = marker.totals();
@@ -75,21 +118,74 @@ impl MarkSession {
     }
 }
 
-impl Marker<'_, SnapshotMode> {
+impl<M: Mode> Marker<'_, M> {
+    /// Follows all edges, and scans all objects that barriers have shaded, until it is `asked` to stop; whether nothing
+    /// is left. What only a stop can do is left by a marker beside the program.
+    fn mark_all(&mut self, log: &MarkingLog, asked: &dyn Fn() -> bool) -> bool {
+        loop {
+            self.follow_all();
+            if asked() {
+                return false;
+            }
+            if let Some(shaded) = log.take_chunk() {
+                self.take_chunk(&shaded);
+            } else if log.unlogged().any() || self.world.is_some() && log.unlogged().is_beyond() {
+                self.shade_spans(log.unlogged());
+            } else if self.rescan.any() || self.world.is_some() && self.rescan.is_beyond() {
+                self.rescan_overflowed();
+            } else {
+                return true;
+            }
+        }
+    }
+
+    /// Marks and scans the objects of a chunk.
+    fn take_chunk(&mut self, shaded: &ShadedChunk<'_>) {
+        for i in 0..shaded.len() {
+            self.marks.prefetch(shaded.get((i + AHEAD).min(shaded.len() - 1)));
+            self.take_shaded(shaded.get(i));
+        }
+    }
+
+    /// Marks and scans an object that a mutator has shaded, or marks a cell in which it has made one, if it has.
+    fn take_shaded(&mut self, shaded: usize) {
+        let object = shaded & !MARK_ONLY;
+        if shaded != object && self.space.is_freed(ObjectRef::new(object)) {
+            return;
+        }
+        // SAFETY: shaded objects are bases of objects, and all markers set bits in compatible ways.
+        let is_new = unsafe { M::Bits::set_at_once(self.marks, object) };
+        if is_new && shaded == object {
+            self.visit_marked(object, self.entry(object));
+        }
+    }
+
+    /// Shades all old objects of spans of which some were shaded without a place in the log. Such a span stays until the
+    /// marking ends.
+    #[cold]
+    fn shade_spans(&mut self, spans: &RescanSet) {
+        spans.take_all(self.world, |page| {
+            for cell in self.space.span(page).iter() {
+                if self.space.is_unmarked(cell.into()) {
+                    self.take_shaded(cell.get());
+                }
+            }
+        });
+    }
+}
+
+impl Marker<'_, StoppedMode<'_>> {
     /// Follows one edge or scans one slice; false if nothing is left.
     fn step(&mut self, log: &MarkingLog) -> bool {
         if let Some(edge) = self.stacks.edges.pop() {
             self.follow_edge(edge);
         } else if let Some(shaded) = log.next_shaded() {
-            self.visit_marked(shaded, self.entry(shaded));
+            self.take_shaded(shaded);
         } else if self.next_range() {
             // The slice's edges are on the stack.
-        } else if log.take_missed() {
-            let (world, rescan) = (self.world, self.rescan);
-            // Scanned in this step: spans without a marked object may be freed between steps.
-            world.for_each_span(|page, _| rescan.flag(page.0));
-            self.rescan_overflowed();
-        } else if self.rescan.any() {
+        } else if log.unlogged().any() || log.unlogged().is_beyond() {
+            self.shade_spans(log.unlogged());
+        } else if self.rescan.any() || self.rescan.is_beyond() {
             self.rescan_overflowed();
         } else {
             return false;

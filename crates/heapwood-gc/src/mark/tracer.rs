@@ -3,7 +3,7 @@
 
 use super::mode::Mode;
 use super::queue::Marker;
-use super::shading::Shading;
+use super::shading::{ShadeLog, Shading};
 use core::marker::PhantomData;
 use heapwood_heap::ObjectRef;
 use heapwood_layout::{TraceContext, TraceFn};
@@ -32,7 +32,7 @@ impl<M: Mode> Visit for Marker<'_, M> {
     }
 }
 
-impl Visit for Shading<'_> {
+impl<L: ShadeLog> Visit for Shading<'_, L> {
     fn visit(&mut self, addr: usize) {
         self.object(addr);
     }
@@ -63,7 +63,7 @@ impl<'a> Target<'a> {
     }
 
     /// For a call by a mutator's write barrier.
-    pub(super) fn of_shading(shading: &'a mut Shading<'_>) -> Self {
+    pub(super) fn of_shading<L: ShadeLog>(shading: &'a mut Shading<'_, L>) -> Self {
         Self::new(shading)
     }
 
@@ -121,7 +121,7 @@ impl<'a> Tracer<'a> {
     }
 }
 
-impl Shading<'_> {
+impl<L: ShadeLog> Shading<'_, L> {
     /// Shades all objects that an object refers to, by its trace function.
     ///
     /// # Safety

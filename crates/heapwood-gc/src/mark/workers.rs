@@ -17,7 +17,7 @@ use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use heapwood_heap::Collection;
+use heapwood_heap::{Collection, Stopped};
 use heapwood_os::process::clock::thread_cpu_ns;
 use heapwood_os::threads::futex::{wait, wake};
 use heapwood_os::threads::stack::thread_pointer;
@@ -153,7 +153,7 @@ impl Workers {
         call.fetch_add(MARKING, Ordering::Release);
         wake(call, most.min(i32::MAX as usize) as i32);
         let pagemap = Pagemap::new();
-        let mut marker = Marker::new(graph, stacks, &pagemap, mode(pool, blocks, false));
+        let mut marker = Marker::new(graph, stacks, &pagemap, mode(pause.world(), (pool, blocks), false));
         pause.scan_roots(Collection::Full, &mut marker);
         let mine = marker.drain();
         // Nobody joins a marking that has ended; when all have left, nobody uses the job.
@@ -165,8 +165,8 @@ impl Workers {
     }
 }
 
-fn mode<'h>(pool: &'h MarkerPool, blocks: &'h Blocks, waits: bool) -> TogetherMode<'h> {
-    Composed { team: Together::new(pool, blocks, waits), scope: Full, limit: Unlimited }
+fn mode<'h>(world: &'h Stopped<'_>, pool: (&'h MarkerPool, &'h Blocks), waits: bool) -> TogetherMode<'h> {
+    Composed { team: Together::new(world, pool, waits), scope: Full, limit: Unlimited }
 }
 
 impl Drop for Workers {
@@ -220,7 +220,8 @@ impl WorkerTask {
         let state = graph.state;
         state.marking_threads().begin_helping(self.number, thread_pointer());
         let pagemap = Pagemap::new();
-        let mode = mode(&shared.pool, &shared.blocks, true);
+        let world = graph.world.expect("helpers mark a stopped heap");
+        let mode = mode(world, (&shared.pool, &shared.blocks), true);
         let marked = Marker::new(*graph, &mut self.stacks, &pagemap, mode).drain();
         state.marking_threads().end_helping(self.number);
         let mut totals = shared.totals.lock();

@@ -17,12 +17,22 @@
 use super::Mutator;
 use super::store_buffer::StoreBuffer;
 use crate::inject::Fault;
-use crate::mark::Shading;
+use crate::mark::{ShadeLog, Shading};
 use crate::state::barrier_bits::{MARK, VERIFY, YOUNG};
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Address, ObjectRef, ScanKind, Space, Span, publication};
 use heapwood_layout::WORD;
+
+impl ShadeLog for Mutator {
+    /// In a no-preempt region, for which a fork waits: the child of a process finds whole chunks. A signal of another heap must
+    /// not stop a thread that holds the log's lock, either.
+    #[inline]
+    fn note(&self, object: usize) -> bool {
+        let _no_preempt = self.record().no_preempt();
+        self.shades.push(self.shared().marking_log(), object)
+    }
+}
 
 /// The write barrier of a mutator.
 #[derive(Clone, Copy)]
@@ -178,6 +188,15 @@ impl<'m> WriteBarrier<'m> {
         self.stores().counted()
     }
 
+    /// Hands in what it has shaded for an active marking. Its thread is stopped.
+    pub(crate) fn close_shaded(self) {
+        let state = self.0.shared();
+        if state.faults().fails(Fault::ShadedLost) {
+            self.0.shades.lose();
+        }
+        self.0.shades.hand_in(state.marking_log());
+    }
+
     /// Forgets all entries: a collection has ended.
     pub(crate) fn forget_stores(self) {
         self.stores().forget();
@@ -195,8 +214,7 @@ impl<'m> WriteBarrier<'m> {
             return;
         }
         if barrier & MARK != 0 && !self.0.shared().faults().fails(Fault::ReusedUnmarked) {
-            // SAFETY: the flag says that a marking is active.
-            unsafe { space.shade(at) };
+            Shading::of(self.0.shared(), self.0).reused(cell);
         }
         if barrier & YOUNG != 0 && !self.0.shared().faults().fails(Fault::ReusedNotRecorded) {
             self.stores().object(self.0.shared().remembered(), cell);
@@ -317,7 +335,7 @@ impl<'m> WriteBarrier<'m> {
                 None => return,
             }
         }
-        let mut shading = Shading::of(state);
+        let mut shading = Shading::of(state, self.0);
         let old = |i: usize| {
             // SAFETY: the words are slots of an object of this heap; other threads may store into them.
             let old = publication::load(unsafe { AtomicUsize::from_ptr((slot + i * WORD) as *mut usize) });

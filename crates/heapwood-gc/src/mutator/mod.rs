@@ -12,6 +12,7 @@
 //! | `switch` | switches to another stack |
 //! | `barrier` | the write barrier |
 //! | `store_buffer` | the stores that the next young collection has to know |
+//! | `shade_buffer` | the objects that the barrier has shaded for a marking |
 //! | `thread` | its thread: who it is, whether it runs, its stacks |
 //! | `types` | the types that its thread allocates |
 //! | `type_cache` | the cache of their shapes |
@@ -32,6 +33,7 @@ pub(crate) mod no_preempt;
 pub(crate) mod region;
 pub(crate) mod registry;
 mod safepoint;
+mod shade_buffer;
 mod stop;
 mod store_buffer;
 pub(crate) mod switch;
@@ -54,6 +56,7 @@ use heapwood_os::threads::sync::Futex;
 use heapwood_os::{KernelRef, OsError, Reservation};
 use region::Regions;
 use registry::{Link, Member, Members};
+use shade_buffer::ShadeBuffer;
 use stop::Gate;
 pub(crate) use stop::ThreadState;
 use store_buffer::RecordedStores;
@@ -79,6 +82,8 @@ pub struct Mutator {
     link: Link<Mutator>,
     /// What the barrier has recorded.
     stores: RecordedStores,
+    /// What it has shaded.
+    shades: ShadeBuffer,
     /// The types that its thread allocates.
     type_cache: TypeCache,
     /// The spans and pages that its thread owns, beside the allocation buffers.
@@ -142,6 +147,7 @@ impl Mutator {
             (&raw mut (*place).thread).write(MutatorThread::here(stack, record));
             (&raw mut (*place).stores)
                 .write(RecordedStores::new((*place).heap.as_ref().space().young_pages()));
+            (&raw mut (*place).shades).write(ShadeBuffer::new());
             (*place).type_cache.set_writes_whole(false);
             (&raw mut (*place).client).write_bytes(0, 1);
         }
@@ -326,6 +332,7 @@ impl Member for Mutator {
 
     fn flush(&self) {
         self.stores.buffer().close();
+        self.shades.hand_in(self.shared().marking_log());
         self.owned().flush();
     }
 

@@ -32,7 +32,7 @@ mod verify;
 
 pub(crate) use arena_log::ArenaLog;
 pub(crate) use phases::{Moment, Times};
-pub(crate) use record::Record;
+pub(crate) use record::{ConcurrentTotals, Record};
 pub(crate) use slots::for_each_slot;
 pub(crate) use slow_thread::report_slow_thread;
 pub(crate) use snapshot::PageSnapshots;

@@ -2,7 +2,7 @@
 //! each ends where the next begins.
 
 use super::histogram::Histogram;
-use super::phases::Times;
+use super::phases::{Elapsed, Times};
 use super::stats::Stats;
 use crate::mark::MarkTotals;
 use heapwood_heap::Collection;
@@ -23,6 +23,43 @@ pub(crate) struct Record {
     young: Histogram,
     promoted: u64,
     promoted_en_masse: u64,
+    concurrent: ConcurrentRecord,
+}
+
+/// The record of markings beside the program.
+struct ConcurrentRecord {
+    ended: u64,
+    degenerated: u64,
+    mark_ns: u64,
+    bytes: u64,
+    shaded: u64,
+    start: Longest,
+    end: Longest,
+}
+
+/// The longest pauses of a kind, in nanoseconds.
+struct Longest {
+    wall: u64,
+    cpu: u64,
+}
+
+impl Longest {
+    const NONE: Longest = Longest { wall: 0, cpu: 0 };
+
+    fn add(&mut self, pause: Elapsed) {
+        (self.wall, self.cpu) = (self.wall.max(pause.wall), self.cpu.max(pause.cpu));
+    }
+}
+
+/// What a marking beside the program was, when it has ended.
+pub(crate) struct ConcurrentTotals {
+    /// CPU time of the marker, in nanoseconds.
+    pub(crate) mark_ns: u64,
+    pub(crate) bytes: usize,
+    /// Objects that barriers have noted.
+    pub(crate) shaded: u64,
+    /// It ended in a stop that marked on.
+    pub(crate) degenerated: bool,
 }
 
 impl Record {
@@ -39,6 +76,15 @@ impl Record {
             young: Histogram::new(),
             promoted: 0,
             promoted_en_masse: 0,
+            concurrent: ConcurrentRecord {
+                ended: 0,
+                degenerated: 0,
+                mark_ns: 0,
+                bytes: 0,
+                shaded: 0,
+                start: Longest::NONE,
+                end: Longest::NONE,
+            },
         }
     }
 
@@ -61,6 +107,24 @@ impl Record {
         self.mark_overflows += marked.overflows;
         self.verified += verified as u64;
         self.add_cpu(marked.helpers_cpu_ns);
+    }
+
+    /// Adds the pause that started a marking beside the program.
+    pub(crate) fn add_marking_start(&mut self, times: &Times) {
+        self.concurrent.start.add(times.ended.since(times.requested));
+    }
+
+    /// Adds such a marking, and the pause that ended it.
+    pub(crate) fn add_marking_end(&mut self, times: &Times, totals: &ConcurrentTotals) {
+        let all = &mut self.concurrent;
+        all.ended += 1;
+        all.degenerated += totals.degenerated as u64;
+        all.mark_ns += totals.mark_ns;
+        all.bytes += totals.bytes as u64;
+        all.shaded += totals.shaded;
+        if !totals.degenerated {
+            all.end.add(times.ended.since(times.requested));
+        }
     }
 
     /// Adds CPU time of a collection.
@@ -96,5 +160,14 @@ impl Record {
         stats.young_pause_total_ns = self.young.sum;
         stats.promoted_bytes = self.promoted;
         stats.promoted_en_masse = self.promoted_en_masse;
+        stats.concurrent_markings = self.concurrent.ended;
+        stats.concurrent_degenerated = self.concurrent.degenerated;
+        stats.concurrent_mark_ns = self.concurrent.mark_ns;
+        stats.concurrent_mark_bytes = self.concurrent.bytes;
+        stats.mark_start_max_ns = self.concurrent.start.wall;
+        stats.mark_start_cpu_max_ns = self.concurrent.start.cpu;
+        stats.mark_end_max_ns = self.concurrent.end.wall;
+        stats.mark_end_cpu_max_ns = self.concurrent.end.cpu;
+        stats.shaded_objects = self.concurrent.shaded;
     }
 }

@@ -219,4 +219,23 @@ stats! {
     arena_bytes: usize, Bytes, Level;
     /// Bytes of pages that arenas have released, for the next arenas or in quarantine.
     arena_free_bytes: usize, Bytes, Level;
+    /// Full markings beside the program (option `concurrent`) that have ended. Their pauses count among all, too: that of the
+    /// start as a young collection, that of the end as a full one.
+    concurrent_markings: u64, Count, Total;
+    /// Those of them that ended in a stop which marked on, since the goal or the limit was met first.
+    concurrent_degenerated: u64, Count, Total;
+    /// CPU time of the marker beside the program.
+    concurrent_mark_ns: u64, Nanoseconds, Total;
+    /// Bytes of objects that these markings found, without what was promoted meanwhile.
+    concurrent_mark_bytes: u64, Bytes, Total;
+    /// The longest pause that started one.
+    mark_start_max_ns: u64, Nanoseconds, Maximum;
+    /// The longest CPU time of the collecting thread in such a pause.
+    mark_start_cpu_max_ns: u64, Nanoseconds, Maximum;
+    /// The longest pause that ended one, without those that marked on.
+    mark_end_max_ns: u64, Nanoseconds, Maximum;
+    /// The longest CPU time of the collecting thread in such a pause.
+    mark_end_cpu_max_ns: u64, Nanoseconds, Maximum;
+    /// Objects that write barriers have noted for these markings.
+    shaded_objects: u64, Count, Total;
 }

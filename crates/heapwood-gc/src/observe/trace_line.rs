@@ -4,13 +4,13 @@
 
 use super::phases::{Elapsed, Phases, Times};
 use core::fmt::{self, Display};
-use heapwood_heap::{Collection, ReclaimTimes, SpaceStats};
+use heapwood_heap::{ReclaimTimes, SpaceStats};
 
 /// The figures of the line: of a collection, and since the last one.
 pub(crate) struct TraceLine<'t> {
     /// The collection's number, from 1.
     pub(crate) number: u64,
-    pub(crate) kind: Collection,
+    pub(crate) kind: &'static str,
     /// Its beginning, in nanoseconds since the heap was made.
     pub(crate) at: u64,
     /// All phases since the heap was made, and the CPU time of the process since then.
@@ -98,7 +98,7 @@ impl TraceLine<'_> {
         let (spans, pages) = (since(|s| s.span_lock_acquisitions), since(|s| s.page_lock_acquisitions));
         let (small, rmws) = (since(|s| s.small_allocated), since(|s| s.shared_rmws));
         let a_mib = |count: u64| count as f64 * (1 << 20) as f64 / small.max(1) as f64;
-        let kind = if self.kind == Collection::Young { "young" } else { "full" };
+        let kind = self.kind;
         write!(
             f,
             " | kind={kind} prep_ms={} stop_ms={}",

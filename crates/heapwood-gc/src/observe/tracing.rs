@@ -7,7 +7,7 @@ use super::stats::Stats;
 use super::trace_line::{RootBytes, TraceLine};
 use crate::lock_order::TRACING;
 use crate::settings::options::GcTrace;
-use heapwood_heap::{Collection, ReclaimTimes, Space, SpaceStats};
+use heapwood_heap::{ReclaimTimes, Space, SpaceStats};
 use heapwood_os::diagnose::message::write_line;
 use heapwood_os::process::clock::{monotonic_ns, process_cpu_ns};
 use heapwood_os::{ForkLock, Lock};
@@ -16,7 +16,8 @@ use heapwood_os::{ForkLock, Lock};
 pub(crate) struct TracedCollection {
     /// Its number, from 1.
     pub(crate) number: u64,
-    pub(crate) kind: Collection,
+    /// What its pause did.
+    pub(crate) kind: &'static str,
     /// The heap's size in bytes when it began, and the live bytes.
     pub(crate) sizes: (usize, usize),
     /// The size at which it was due.

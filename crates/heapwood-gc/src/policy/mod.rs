@@ -10,6 +10,7 @@
 //! | `help` | whether workers help with a marking |
 //! | `idle` | when an idle heap is collected |
 //! | `release` | which memory goes back to the kernel |
+//! | `start` | when a concurrent marking starts |
 //! | `tunables` | the constants of all of them, and of background work |
 //!
 //! docs/design/policy.md shows how they act on each other; `heapwood-eval policy` plays programs through them.
@@ -22,6 +23,7 @@ mod idle;
 mod nursery;
 mod release;
 mod share;
+mod start;
 mod tunables;
 
 pub(crate) use goal::{Bounds, GoalPacer};
@@ -30,4 +32,6 @@ pub(crate) use help::HelpPolicy;
 pub(crate) use idle::{IdleDecision, IdlePolicy, IdleSample};
 pub use nursery::{Efficiency, NextCollection, Nursery};
 pub(crate) use release::{Release, ReleasePolicy};
-pub(crate) use tunables::background;
+pub use start::{MarkCycle, StartPolicy};
+pub(crate) use tunables::goal::LEAST_BUDGET;
+pub(crate) use tunables::{background, start as start_limits};

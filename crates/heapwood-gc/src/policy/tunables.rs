@@ -54,11 +54,11 @@ pub(super) mod nursery {
 }
 
 /// The goal, and collections near a limit (docs/results/2026-11/costs.tsv).
-pub(super) mod goal {
+pub(crate) mod goal {
     /// A heap is near its limit when less than this part is left.
     pub(in crate::policy) const NEAR: usize = 16;
     /// Bytes that may be allocated before the next collection even at the limit.
-    pub(in crate::policy) const LEAST_BUDGET: usize = 64 << 10;
+    pub(crate) const LEAST_BUDGET: usize = 64 << 10;
 }
 
 /// The time that collections may take near a limit.
@@ -110,6 +110,35 @@ pub(super) mod release {
     pub(in crate::policy) const FAR_PART: usize = 2;
     /// If it has been so for this long, memory that was in use a moment ago goes, too.
     pub(in crate::policy) const LONG_FAR: Duration = Duration::from_secs(1);
+}
+
+/// When a concurrent marking starts, and which (docs/design/concurrent.md).
+pub(crate) mod start {
+    /// The lead of the start over the expected growth, at least and at most; it changes after a marking that was late, and after
+    /// one that was not.
+    pub(in crate::policy) const MARGIN: f64 = 1.25;
+    pub(in crate::policy) const MOST_MARGIN: f64 = 4.0;
+    pub(in crate::policy) const LATE: f64 = 1.5;
+    pub(in crate::policy) const IN_TIME: f64 = 0.9;
+    /// The lead is at least this part of the room, and at most the other.
+    pub(in crate::policy) const LEAST_PART: usize = 10;
+    pub(in crate::policy) const MOST_PART: usize = 2;
+    /// Bytes a nanosecond: the rate at which the first marking is expected to mark, and the least that is believed.
+    pub(in crate::policy) const FIRST_MARK_RATE: f64 = 4.0;
+    pub(in crate::policy) const LEAST_MARK_RATE: f64 = 0.01;
+    /// The speed of marking beside the program, before it is known, as a part of that in a stop.
+    pub(in crate::policy) const EXPECTED_SPEED: f64 = 0.5;
+    /// Nanoseconds of a stop that is short.
+    pub(in crate::policy) const SHORT_STOP_NS: f64 = 20e6;
+    /// The part of what a marker beside the program takes that counts for the growth of the heap: it takes twice as long as in a
+    /// stop, and memory is not to pay for that.
+    pub(crate) const COUNTED_PART: u64 = 2;
+    /// A heap with fewer bytes alive is marked in a stop: that takes less than 5 ms.
+    pub(crate) const LEAST_LIVE: usize = 32 << 20;
+    /// A pause that starts or ends a marking looks at so many bytes of young objects at most: if there are more, an ordinary
+    /// young collection comes first, but no more than that many times.
+    pub(crate) const MOST_YOUNG: usize = 1 << 20;
+    pub(crate) const MOST_TRIES: u32 = 3;
 }
 
 /// The share of one CPU that each kind of background work takes, and when it begins.

@@ -18,6 +18,7 @@ use crate::error::ArenaError;
 use crate::heap::Heap;
 use crate::lock_order::{ARENA_LOG, HELD_BY_FORK, STORE_LOG};
 use crate::process::{Forks, Patience, record};
+use crate::state::barrier_bits::MARK;
 use crate::state::fork_gate::{REGISTRY, ROOTS};
 use heapwood_heap::Address;
 use heapwood_os::ForkLock;
@@ -143,6 +144,11 @@ impl Forks for Heap {
         self.registry().adopt(thread_pointer());
         collector.roots().stacks().lock().forget_threads_but(thread_pointer());
         self.background().forget_thread();
+        self.marker().forget_thread();
+        if state.barrier() & MARK != 0 {
+            // A marking goes on, between two slices of which the process forked.
+            state.marking_requests().start();
+        }
     }
 }
 

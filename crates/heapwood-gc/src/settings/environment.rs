@@ -3,9 +3,7 @@
 //! reports. An invalid setting changes nothing and ends nothing: it is reported on standard error, once a process.
 
 use crate::error::{OptionError, SettingError};
-use crate::settings::options::{
-    Concurrent, Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit, Stop,
-};
+use crate::settings::options::{Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit, Stop};
 use crate::settings::size;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_os::diagnose::message::write_line;
@@ -47,8 +45,7 @@ impl OptionInfo {
             OptionUnit::Trace => GcTrace::parse(text)
                 .map(|words| words.bits().into())
                 .map_err(|text| SettingError::Value { option: self, text, why: None }),
-            OptionUnit::Generations => Generational::parse(text).ok_or(wrong(None)),
-            OptionUnit::Concurrency => Concurrent::parse(text).ok_or(wrong(None)),
+            OptionUnit::When => Generational::parse(text).ok_or(wrong(None)),
             OptionUnit::Stops => Stop::parse(text).ok_or(wrong(None)),
             OptionUnit::Signal => match signal::number(text) {
                 Some(number) => Ok(number as u64),
@@ -159,6 +156,7 @@ fn distance(a: &str, b: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::options::Concurrent;
 
     fn set(text: &str) -> (Config, Vec<String>) {
         let (mut config, mut told) = (Config::default(), Vec::new());

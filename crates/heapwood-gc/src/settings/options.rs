@@ -100,7 +100,7 @@ macro_rules! options_list {
             /// Young collections, which look only at objects allocated since the last one: `auto`, while they are
             /// profitable; `off`, never; `always`, for tests. With them each store of a pointer into an object takes
             /// the slow path of the write barrier.
-            generational: Generational = Generational::Auto, Generations 0..=2, Everyone;
+            generational: Generational = Generational::Auto, When 0..=2, Everyone;
 
             /// How collections stop threads: `polls`, where they allocate, poll or are in blocking regions;
             /// `signals`, by a signal, anywhere. With signals there are no young collections and no write barrier,
@@ -120,10 +120,10 @@ macro_rules! options_list {
             /// `verify` does this, too, and reports the arena.
             arena_faults: bool = false, Switch 0..=1, Everyone;
 
-            /// Full collections that mark beside the program, between two short stops: `auto`, where that pays; `off`,
-            /// never, so that all threads wait while one marks; `always`, for tests. It pays with at least two processor
-            /// cores and 32 MiB alive. It needs `background_release`, and threads that are stopped by polls.
-            concurrent: Concurrent = Concurrent::DEFAULT, Concurrency 0..=2, Everyone;
+            /// Full markings beside the program, so that stops do not grow with the heap: `auto`, where that pays (threads
+            /// poll, there are two cores, 32 MiB are alive); `off`, never; `always`, for tests. They need
+            /// `background_release`, take a core while they last, and more memory.
+            concurrent: Concurrent = Concurrent::Off, When 0..=2, Everyone;
         }
     };
 }
@@ -186,21 +186,21 @@ impl Value for GcTrace {
     }
 }
 
-impl Value for Generational {
-    fn number(self) -> Option<u64> {
-        Some(self as u64)
-    }
-    fn of(number: u64) -> Self {
-        Generational::of_number(number)
-    }
-}
-
 impl Value for Concurrent {
     fn number(self) -> Option<u64> {
         Some(self as u64)
     }
     fn of(number: u64) -> Self {
         Concurrent::of_number(number)
+    }
+}
+
+impl Value for Generational {
+    fn number(self) -> Option<u64> {
+        Some(self as u64)
+    }
+    fn of(number: u64) -> Self {
+        Generational::of_number(number)
     }
 }
 
@@ -327,8 +327,7 @@ impl Config {
     /// The most threads that mark one heap.
     pub const MOST_MARK_THREADS: u32 = 128;
 
-    /// Applies the consequences of the option `stop`: with signals every collection is full, and marks while threads are
-    /// stopped.
+    /// Applies the consequences of the option `stop`: with signals every collection is full.
     pub(crate) fn for_its_stops(self) -> Result<Self, HeapError> {
         let Some(signal) = self.signal() else { return Ok(self) };
         match () {
@@ -340,13 +339,12 @@ impl Config {
         }
     }
 
-    /// Applies the consequences of the option `background_release`: without a thread of its own a heap does not mark
-    /// beside the program.
+    /// Applies the consequences of the option `background_release`: without a thread of the heap's own every marking is in a stop.
     pub(crate) fn for_its_thread(self) -> Result<Self, HeapError> {
         match self.concurrent {
             _ if self.background_release => Ok(self),
             Concurrent::Always => Err(HeapError::ConcurrentWithoutThread),
-            Concurrent::Auto | Concurrent::Off => Ok(self.concurrent(Concurrent::Off)),
+            _ => Ok(self.concurrent(Concurrent::Off)),
         }
     }
 
@@ -453,14 +451,14 @@ mod tests {
     #[test]
     fn the_words_of_concurrent_are_its_numbers() {
         let option = OptionInfo::find("concurrent").unwrap();
-        for (number, word) in (0..).zip(Concurrent::WORDS) {
+        for (number, word) in (0..).zip(Generational::WORDS) {
             let value = Concurrent::of_number(number);
-            assert_eq!((value as u64, Concurrent::parse(word)), (number, Some(number)));
+            assert_eq!((value as u64, Generational::parse(word)), (number, Some(number)));
             assert_eq!(option.show(number).to_string(), word);
             let mut config = Config::default();
             config.set(option, number).unwrap();
             assert_eq!(config, Config::default().concurrent(value));
         }
-        assert_eq!((Concurrent::parse("on"), option.check(3).is_err()), (None, true));
+        assert_eq!((Generational::parse("on"), option.check(3).is_err()), (None, true));
     }
 }

@@ -67,6 +67,12 @@ impl ForkGate {
         self.held.load(Ordering::Relaxed)
     }
 
+    /// Whether the process forks, or wants to: a slice that could end later ends now.
+    #[inline]
+    pub(crate) fn is_forking(&self) -> bool {
+        self.forking.load(Ordering::Relaxed) != 0
+    }
+
     /// Whether slices are active, for the forking thread.
     pub(crate) fn has_slices(&self) -> bool {
         self.slices.load(Ordering::SeqCst) != 0

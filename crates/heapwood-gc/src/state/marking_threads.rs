@@ -11,6 +11,8 @@ pub(crate) struct MarkingThreads {
     marking: AtomicUsize,
     /// The thread pointers of its helpers.
     helping: [AtomicUsize; Config::MOST_MARK_THREADS as usize],
+    /// The thread pointer of the one that marks beside the program.
+    beside: AtomicUsize,
 }
 
 impl MarkingThreads {
@@ -18,6 +20,7 @@ impl MarkingThreads {
         MarkingThreads {
             marking: AtomicUsize::new(0),
             helping: [const { AtomicUsize::new(0) }; Config::MOST_MARK_THREADS as usize],
+            beside: AtomicUsize::new(0),
         }
     }
 
@@ -35,9 +38,18 @@ impl MarkingThreads {
         result
     }
 
-    /// Whether the calling thread, whose pointer is `here`, is a helper of a marking now.
+    /// Runs `mark`, and registers the calling thread as the one that marks beside the program meanwhile. A mutator may be
+    /// the marking one at the same time, for its barrier.
+    pub(crate) fn while_marking_beside<R>(&self, mark: impl FnOnce() -> R) -> R {
+        self.beside.store(thread_pointer(), Ordering::Relaxed);
+        let result = mark();
+        self.beside.store(0, Ordering::Relaxed);
+        result
+    }
+
+    /// Whether the calling thread, whose pointer is `here`, is a helper of a marking now, or marks beside the program.
     pub(crate) fn is_helping(&self, here: usize) -> bool {
-        self.helping.iter().any(|helper| helper.load(Ordering::Relaxed) == here)
+        self.helping.iter().chain([&self.beside]).any(|helper| helper.load(Ordering::Relaxed) == here)
     }
 
     /// Registers the calling thread, whose pointer is `here`, as helper `number`.
@@ -53,6 +65,7 @@ impl MarkingThreads {
     /// In a forked child: no thread marks.
     pub(crate) fn forget_markers(&self) {
         self.marking.store(0, Ordering::Relaxed);
+        self.beside.store(0, Ordering::Relaxed);
         self.helping.iter().for_each(|helper| helper.store(0, Ordering::Relaxed));
     }
 }

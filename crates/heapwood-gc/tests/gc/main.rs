@@ -16,12 +16,14 @@
 //! | [`threads`] | threads that come, go, block, fork, sleep, publish, and use several heaps |
 //! | [`signals`] | threads that signals stop |
 //! | [`single_step`] | a thread that is stopped at every instruction |
+//! | [`concurrent`] | full markings beside the program |
 //! | [`statistics`] | what a heap tells of itself |
 //!
 //! A test that needs its process for itself runs its body in a child (`heapwood_gc_testing::process`). What programs without `unsafe`
 //! cannot say is tested beside this (`tests/ui.rs`). The variables that make tests longer, or play a seed again, are in docs/testing.md.
 
 mod arenas;
+mod concurrent;
 #[cfg(heapwood_inject)]
 mod inject;
 mod limits;

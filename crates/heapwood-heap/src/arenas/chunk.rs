@@ -87,13 +87,14 @@ impl<'s> ArenaChunk<'s> {
         self.0.held_bits().store(transition(self.state(), state) as u8, Ordering::Release);
     }
 
-    /// The end of its objects with pointers, as of the last stop.
+    /// The end of its objects with pointers, as of the last stop, or when its arena went on to another chunk. A marker
+    /// beside the program that reads it sees their bits.
     pub(crate) fn frontier(self) -> usize {
-        self.start() + self.0.link(0).load(Ordering::Relaxed) as usize
+        self.start() + self.0.link(0).load(Ordering::Acquire) as usize
     }
 
     pub(super) fn set_frontier(self, at: usize) {
-        self.0.link(0).store((at - self.start()) as u32, Ordering::Relaxed);
+        self.0.link(0).store((at - self.start()) as u32, Ordering::Release);
     }
 
     /// That end when the last collection ended.

@@ -7,9 +7,10 @@ use super::super::plan::PauseKind;
 use super::prepare::Prepared;
 use super::publish::Published;
 use crate::mark::MarkTotals;
-use crate::observe::Times;
+use crate::observe::{ConcurrentTotals, Times};
 use crate::pause::Pause;
-use crate::policy::{Efficiency, Spent};
+use crate::policy::{Efficiency, LEAST_BUDGET, MarkCycle, NextCollection, Spent};
+use crate::state::State;
 use core::sync::atomic::Ordering;
 use heapwood_heap::Collection;
 use heapwood_os::process::clock;
@@ -43,6 +44,29 @@ pub(in crate::collect) struct NextCycle {
     pub(super) goal: usize,
     /// How much may be allocated before the next collection.
     pub(super) budget: usize,
+}
+
+impl Work {
+    /// The concurrent marking that this pause ends, if it does, before the policies take it.
+    pub(in crate::collect) fn ended_totals(&self, state: &State) -> Option<ConcurrentTotals> {
+        self.ended.map(|(cycle, _)| ConcurrentTotals {
+            mark_ns: self.beside,
+            bytes: cycle.marked,
+            shaded: state.marking_log().counts().objects,
+            degenerated: self.is_late,
+        })
+    }
+
+    /// Tells the start of concurrent markings what a full collection has found; the last one before found `last` bytes.
+    fn learn_rates(&mut self, totals: &CollectionTotals, concurrent: Option<MarkCycle>, last: usize) {
+        let now = clock::monotonic_ns();
+        let grown = (totals.old + totals.allocated).saturating_sub(last);
+        self.start.after_growth(grown, now.saturating_sub(core::mem::replace(&mut self.full_ended, now)));
+        match concurrent {
+            Some(cycle) => self.start.after_concurrent(cycle, core::mem::take(&mut self.is_late)),
+            None => self.start.after_stop(MarkCycle { marked: totals.live, ns: totals.ns }),
+        }
+    }
 }
 
 impl Collector {
@@ -88,22 +112,53 @@ impl Collector {
         let (state, efficiency) = (pause.state(), totals.efficiency());
         let goal_before = state.cycles().goal().load(Ordering::Relaxed);
         let mut goal = goal_before;
-        match kind.collection() {
-            Collection::Full => {
+        match kind {
+            PauseKind::Full | PauseKind::FinalMark(_) => {
+                let ended = work.ended.take();
+                work.learn_rates(totals, ended.map(|(cycle, _)| cycle), state.cycles().live_in_full());
                 state.cycles().set_live_in_full(totals.live);
                 let growth = self.growth(pause, work, totals);
                 // Where the plan changed in the stop this asks the kernel now.
                 let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
-                goal = self.pacer().goal(totals.live, growth, bounds);
-                work.nursery.after_full(efficiency, published.overflowed);
+                // What a concurrent marking did not look at may be dead: room for it is part of the growth, of which a half is
+                // left in any case.
+                let unseen = ended.map_or(0, |(_, promoted)| promoted.min(growth / 2));
+                goal = self.pacer().goal(totals.live, growth - unseen, bounds);
+                let beside = core::mem::take(&mut work.beside);
+                work.nursery.after_full(
+                    Efficiency { ns: efficiency.ns + beside, ..efficiency },
+                    published.overflowed,
+                );
             }
-            Collection::Young if kind.promotes_all() => work.nursery.after_promotion(published.overflowed),
-            Collection::Young => work.nursery.after_young(efficiency, published.stores),
+            // It comes out of turn.
+            PauseKind::InitialMark(_) => {}
+            PauseKind::Promote => work.nursery.after_promotion(published.overflowed),
+            PauseKind::Young { .. } => work.nursery.after_young(efficiency, published.stores),
         }
         state.cycles().set_sizes(totals.live, goal);
-        let size = totals.live + work.left_by_arenas;
-        let budget = work.nursery.budget(size, goal);
+        let size = work.size(state);
+        let mut budget = work.nursery.budget(size, goal);
+        if work.session.is_none() {
+            budget = self.start_concurrent(state, work, budget, goal);
+        }
         NextCycle { goal_before, goal, budget }
+    }
+
+    /// Asks for a concurrent marking if it is time; otherwise the budget ends where it will be, if nothing else comes before.
+    fn start_concurrent(&self, state: &State, work: &mut Work, budget: usize, goal: usize) -> usize {
+        work.starts_next = false;
+        if !self.marks_concurrently(state) {
+            return budget;
+        }
+        let Some(line) = work.start.line(state.cycles().live_in_full(), goal) else { return budget };
+        let left = line.saturating_sub(work.size(state));
+        if left == 0 {
+            state.marking_requests().start();
+        } else if work.nursery.next() == NextCollection::Full {
+            work.starts_next = true;
+            return budget.min(left.max(LEAST_BUDGET));
+        }
+        budget
     }
 
     /// How much may be allocated after a full collection before the next, by what all since the last one took.

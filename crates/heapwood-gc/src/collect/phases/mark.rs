@@ -34,6 +34,7 @@ impl Collector {
     pub(in crate::collect) fn end_marking(&self, pause: &Pause<'_>, work: &mut Work, kind: PauseKind) {
         let (state, world) = (pause.state(), pause.world());
         if let PauseKind::FinalMark(_) = kind {
+            work.ended = work.session.active().map(|session| (session.cycle(), session.promoted()));
             work.session = Session::None;
             world.note_large_survivors();
             state.marking_log().end(|object| world.forget_freed(object));
@@ -58,7 +59,7 @@ fn young(pause: &Pause<'_>, marking: &mut Marking, session: &mut Session, part: 
         true => marked.promoted(pause.world().promote(pause.owners())),
     };
     if let Some(session) = active {
-        session.add(marked);
+        session.add_young(marked);
     }
     marked
 }

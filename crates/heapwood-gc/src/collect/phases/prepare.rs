@@ -37,6 +37,7 @@ impl Collector {
         while gate.without_fork(|| space.sweep_some(Sweeping::Collector)) {}
         let _no_fork = gate.no_fork();
         space.finish_sweep();
+        space.touch_marks();
         // If the background sweeper has a batch in hand, that is waited for now; it takes no other.
         let _sweeping = self.sweeping.lock();
         self.forget_given_up(space, work);

@@ -1,5 +1,5 @@
 //! Right after the stop: each span that a mutator allocates from learns how far that has come, the stores that mutators have
-//! remembered are handed in, and the plan is made from what is known now. Nothing is taken away from a mutator. Invariant: of
+//! remembered and the objects that they have shaded are handed in, and the plan is made from what is known now. Nothing is taken away from a mutator. Invariant: of
 //! thousands of allocation buffers only the active ones are looked at.
 
 use super::super::cause::Cause;
@@ -8,7 +8,9 @@ use super::super::plan::{Observed, PauseKind, plan};
 use super::prepare::Prepared;
 use crate::observe::{RootBytes, Times};
 use crate::pause::Pause;
+use crate::policy::start_limits::MOST_YOUNG;
 use crate::roots::Source;
+use crate::state::barrier_bits::MARK;
 use heapwood_heap::Collection;
 
 /// What mutators have handed in.
@@ -22,6 +24,9 @@ pub(in crate::collect) struct Published {
 impl Collector {
     pub(in crate::collect) fn publish(&self, pause: &Pause<'_>) -> Published {
         let stores = pause.members().iter().map(|m| m.barrier().close_stores()).sum();
+        if pause.state().barrier() & MARK != 0 {
+            pause.members().iter().for_each(|m| m.barrier().close_shaded());
+        }
         let overflowed = pause.state().remembered().has_overflowed();
         pause.owners().for_each(|owner| owner.publish());
         Published { stores, overflowed }
@@ -39,7 +44,6 @@ impl Collector {
         times.begin_marking(pause.space());
         let time = match pause.state().cycles().young_time() {
             Some(set) => set,
-            None if cause.is_marking() => u64::MAX,
             None => work.nursery.most_time(times.since_last()),
         };
         plan(&Observed {
@@ -48,6 +52,7 @@ impl Collector {
             overflowed: pause.state().remembered().has_overflowed(),
             nursery_is_on: work.nursery.is_on(),
             session: work.session.phase(),
+            waits: cause.may_wait() && pause.world().allocated_bytes(pause.owners()) > MOST_YOUNG,
             deadline: times.marking.wall.saturating_add(time),
         })
     }

@@ -6,7 +6,7 @@ use super::super::collector::Collector;
 use super::super::plan::PauseKind;
 use super::account::{CollectionTotals, NextCycle};
 use crate::mark::MarkTotals;
-use crate::observe::{RootBytes, Times, TracedCollection};
+use crate::observe::{ConcurrentTotals, RootBytes, Times, TracedCollection};
 use crate::state::State;
 
 /// What the phases have found.
@@ -16,19 +16,26 @@ pub(in crate::collect) struct Report<'c> {
     pub(in crate::collect) marked: &'c MarkTotals,
     pub(in crate::collect) totals: &'c CollectionTotals,
     pub(in crate::collect) next: &'c NextCycle,
+    /// The concurrent marking that it ended.
+    pub(in crate::collect) ended: Option<&'c ConcurrentTotals>,
     pub(in crate::collect) roots: RootBytes,
     pub(in crate::collect) times: &'c Times,
 }
 
 impl Collector {
     pub(in crate::collect) fn report(&self, state: &State, report: Report<'_>) {
-        let Report { cause, kind, marked, totals, next, roots, times } = report;
+        let Report { cause, kind, marked, totals, next, ended, roots, times } = report;
         self.record().lock().add(times, marked, kind.collection(), self.verify().is_some());
+        match (kind, ended) {
+            (PauseKind::InitialMark(_), _) => self.record().lock().add_marking_start(times),
+            (PauseKind::FinalMark(_), Some(totals)) => self.record().lock().add_marking_end(times, totals),
+            _ => {}
+        }
         self.tracing().add(times);
         if self.tracing().traces_collections() {
             let collected = TracedCollection {
                 number: state.cycles().collections(),
-                kind: kind.collection(),
+                kind: kind.name(),
                 sizes: (totals.old + totals.allocated, totals.live),
                 goal: next.goal_before,
                 roots,

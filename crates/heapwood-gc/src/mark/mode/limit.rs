@@ -6,6 +6,8 @@ use heapwood_os::process::clock::monotonic_ns;
 pub(in crate::mark) trait Limit {
     /// The marking may end before everything is marked.
     const BOUNDED: bool = false;
+    /// What is left then waits on the stacks, and the marking goes on later.
+    const GOES_ON: bool = false;
 
     /// Reads the clock; true if the time is over.
     fn is_late(&mut self) -> bool {
@@ -23,6 +25,22 @@ pub(in crate::mark) trait Limit {
 pub(in crate::mark) struct Unlimited;
 
 impl Limit for Unlimited {}
+
+/// Until somebody asks: the marking goes on later, from what it has left on its stacks.
+pub(in crate::mark) struct UntilAsked<'a>(pub(in crate::mark) &'a dyn Fn() -> bool);
+
+impl Limit for UntilAsked<'_> {
+    const BOUNDED: bool = true;
+    const GOES_ON: bool = true;
+
+    fn is_late(&mut self) -> bool {
+        (self.0)()
+    }
+
+    fn was_late(&self) -> bool {
+        (self.0)()
+    }
+}
 
 /// A deadline in nanoseconds of the monotonic clock. The marker leaves what it has not marked by then.
 pub(in crate::mark) struct Deadline {

@@ -4,9 +4,9 @@
 //!
 //! | file | the parts |
 //! |---|---|
-//! | `team` | one thread ([`Alone`]), or several that share work ([`Together`]) |
+//! | `team` | one thread ([`Alone`]), several that share work ([`Together`]), or one beside the program ([`Concurrent`]) |
 //! | `scope` | the whole heap, the young objects, or the snapshot of a concurrent marking |
-//! | `limit` | no limit, or a deadline |
+//! | `limit` | no limit, a deadline, or until somebody asks for the heap |
 //!
 //! Invariant: all markers of a marking have the same mode.
 
@@ -15,9 +15,9 @@ mod scope;
 mod team;
 
 use super::bits::MarkBits;
-pub(super) use limit::{Deadline, Limit, Unlimited};
+pub(super) use limit::{Deadline, Limit, Unlimited, UntilAsked};
 pub(super) use scope::{Full, Scope, Snapshot, Young, YoungInSnapshot};
-pub(super) use team::{Alone, NextWork, Team, Together};
+pub(super) use team::{Alone, Concurrent, NextWork, Team, Together};
 
 /// A composition of the three parts.
 pub(super) struct Composed<T, S, L> {

@@ -1,9 +1,12 @@
-//! The team of a marking: one thread, or several that hand blocks of edges to each other (`marker_pool`). Invariant: a
-//! marker that waits for work holds no edge.
+//! The team of a marking: one thread, several that hand blocks of edges to each other (`marker_pool`), or one beside the
+//! program. Who marks a stopped heap has the token of its stop; beside the program there is none, so what only a stopped
+//! heap allows cannot be written there. Invariant: a marker that waits for work holds no edge.
 
 use super::super::bits::{BatchedBits, MarkBits, Plain};
 use super::super::blocks::{Block, Blocks};
 use super::super::marker_pool::{BlockId, MarkerPool, PoolWork};
+use core::marker::PhantomData;
+use heapwood_heap::Stopped;
 
 /// The next work of a marker without edges.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +50,28 @@ pub(in crate::mark) trait Team {
     }
 }
 
-/// One thread marks.
-pub(in crate::mark) struct Alone;
+/// One thread marks a stopped heap.
+pub(in crate::mark) struct Alone<'h>(PhantomData<&'h ()>);
 
-impl Team for Alone {
+impl<'h> Alone<'h> {
+    /// Marks while the heap is stopped.
+    pub(in crate::mark) fn new(_: &'h Stopped<'_>) -> Self {
+        Alone(PhantomData)
+    }
+}
+
+impl Team for Alone<'_> {
     type Bits = Plain;
 }
 
-/// One of several threads that mark.
+/// One thread marks beside mutators, which read marks.
+pub(in crate::mark) struct Concurrent;
+
+impl Team for Concurrent {
+    type Bits = Plain;
+}
+
+/// One of several threads that mark a stopped heap.
 pub(in crate::mark) struct Together<'h> {
     pool: &'h MarkerPool,
     blocks: &'h Blocks,
@@ -66,7 +83,11 @@ pub(in crate::mark) struct Together<'h> {
 
 impl<'h> Together<'h> {
     /// A member of a pool. `waits` is false for the collector; a helper that has joined waits.
-    pub(in crate::mark) fn new(pool: &'h MarkerPool, blocks: &'h Blocks, waits: bool) -> Self {
+    pub(in crate::mark) fn new(
+        _: &'h Stopped<'_>,
+        (pool, blocks): (&'h MarkerPool, &'h Blocks),
+        waits: bool,
+    ) -> Self {
         Together { pool, blocks, own: None, waits }
     }
 }

@@ -44,6 +44,8 @@ planted! {
     promotion_that_does_not_mark_is_caught = PromotedUnmarked, 1, Off;
     reuse_that_does_not_mark_is_caught = ReusedUnmarked, 1, Always;
     freeing_at_once_is_caught = FreedAtOnce, 1, Always;
+    shaded_objects_that_no_pause_takes_are_caught = ShadedLost, 1, Always;
+    shaded_objects_that_no_pause_takes_are_caught_without_young_collections = ShadedLost, 1, Off;
 }
 
 #[test]

@@ -159,7 +159,7 @@ fn marking_beside_the_program_without_a_thread_of_the_heap_is_refused() {
     assert_eq!(refused, Some(HeapError::ConcurrentWithoutThread));
     let text = refused.unwrap().to_string();
     assert!(text.starts_with("option concurrent is always and background_release is off"), "{text}");
-    assert!(text.contains("; leave concurrent out, or background_release on"), "{text}");
+    assert!(text.contains("; leave one of them out"), "{text}");
 }
 
 #[test]

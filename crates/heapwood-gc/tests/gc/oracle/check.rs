@@ -3,10 +3,11 @@
 //! is old, and what that leads to; one that is late keeps everything.
 
 use super::world::World;
+use heapwood_gc::QuietHeap;
 use heapwood_gc::Stats;
 use heapwood_gc_testing::model::graph::{Id, Masked};
 use heapwood_gc_testing::model::kinds::{Kind, Storage};
-use heapwood_heap::{Address, Stopped};
+use heapwood_heap::Address;
 
 pub(crate) use heapwood_gc_testing::model::Outcome;
 
@@ -168,9 +169,9 @@ pub(crate) fn object(world: &World, id: Id) -> Outcome {
     Ok(())
 }
 
-fn stopped(world: &World) -> Stopped<'_> {
+fn stopped(world: &World) -> QuietHeap<'_> {
     // SAFETY: the program has one thread, this one, and tokens are dropped at once.
-    unsafe { world.heap.space().stopped() }
+    unsafe { world.heap.inspect().stopped() }
 }
 
 /// No two live objects overlap, and all are aligned.

@@ -280,7 +280,7 @@ fn each_span_is_swept_once_a_cycle() {
             // All that there is now is unswept when the marking ends.
             let mut spans = 0;
             // SAFETY: no other thread uses the heap, and the token is dropped at once.
-            unsafe { heap.space().stopped() }.for_each_span(|_, _| spans += 1);
+            unsafe { heap.inspect().stopped() }.for_each_span(|_, _| spans += 1);
             mutator.collect().unwrap();
             heap.memory().finish_sweep();
             let begun = Instant::now();

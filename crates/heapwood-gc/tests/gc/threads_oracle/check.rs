@@ -51,7 +51,7 @@ pub(crate) fn compare(world: &World, m: &Mutator, objects: usize, bytes: usize) 
         return Err(format!("the space is not valid: {invalid}"));
     }
     // SAFETY: as above, and the token is dropped at the end of this.
-    let stopped = unsafe { world.heap.space().stopped() };
+    let stopped = unsafe { world.heap.inspect().stopped() };
     let (mut found, mut odd) = (0, None);
     stopped.for_each_object(|object, bytes| {
         if let Some(place) = world.heap.space().arenas().find(object.into()) {

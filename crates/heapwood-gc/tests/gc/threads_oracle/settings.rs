@@ -1,7 +1,7 @@
 //! The heaps that threads play on.
 
 use heapwood_gc::Config;
-use heapwood_gc::settings::options::{Generational, Stop};
+use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
@@ -44,7 +44,10 @@ impl Settings {
 
 const PRECISE: Config = heapwood_gc_testing::PRECISE.address_space(1 << 28);
 
-const YOUNG: Config = PRECISE.generational(Generational::Always);
+/// Full markings go on beside the threads.
+const CONCURRENT: Config = PRECISE.concurrent(Concurrent::Always);
+
+const YOUNG: Config = CONCURRENT.generational(Generational::Always);
 
 const USUAL: Settings = Settings {
     name: "",
@@ -68,8 +71,8 @@ const OFTEN_YOUNG: Settings = Settings { config: YOUNG, young: true, ..USUAL };
 
 pub(crate) const ALL: [Settings; 30] = [
     Settings { name: "one thread", threads: 1, share: 4, ..USUAL },
-    Settings { name: "two threads, 30 %", threads: 2, config: PRECISE.percent(30), share: 7, ..USUAL },
-    Settings { name: "four threads", share: 7, ..USUAL },
+    Settings { name: "two threads, 30 %", threads: 2, config: CONCURRENT.percent(30), share: 7, ..USUAL },
+    Settings { name: "four threads", config: CONCURRENT, share: 7, ..USUAL },
     Settings { name: "16 threads", threads: 16, clusters: 4, objects: 60, round: 3_000, share: 7, ..USUAL },
     Settings {
         name: "threads that come and go",
@@ -79,9 +82,23 @@ pub(crate) const ALL: [Settings; 30] = [
         share: 7,
         ..USUAL
     },
-    Settings { name: "layouts that share all spans", threads: 3, mixed: true, share: 2, ..USUAL },
-    Settings { name: "mark stack of 8", threads: 2, config: PRECISE.mark_stack(8), share: 2, ..USUAL },
-    Settings { name: "limited", threads: 3, config: PRECISE.limit(6 << 20), clusters: 50, share: 2, ..USUAL },
+    Settings {
+        name: "layouts that share all spans",
+        config: CONCURRENT,
+        threads: 3,
+        mixed: true,
+        share: 2,
+        ..USUAL
+    },
+    Settings { name: "mark stack of 8", threads: 2, config: CONCURRENT.mark_stack(8), share: 2, ..USUAL },
+    Settings {
+        name: "limited",
+        threads: 3,
+        config: CONCURRENT.limit(6 << 20),
+        clusters: 50,
+        share: 2,
+        ..USUAL
+    },
     Settings {
         name: "verified",
         threads: 3,

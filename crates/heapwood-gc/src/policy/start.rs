@@ -1,0 +1,125 @@
+//! Whether the next full marking goes on beside the program, and when it starts: early enough to end before the heap has reached
+//! its goal. Its lead is what the heap grows by while it lasts, by the rates measured last, and some more. What is promoted counts
+//! as growth, not what is allocated: a program that allocates gigabytes and promotes little needs no early start. Where half of the
+//! room is too little for the lead the heap grows so fast that concurrency would cost much, in floating garbage and in markings:
+//! such a heap is marked in a stop if that is short. Go's pacer has the same purpose.
+//! Invariant: the line lies between the start of the room and the goal.
+
+use super::tunables::start::*;
+
+/// What one marking did.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MarkCycle {
+    /// Bytes that it marked.
+    pub marked: usize,
+    /// Nanoseconds that it took, from its start to its end.
+    pub ns: u64,
+}
+
+/// The start of concurrent markings.
+#[derive(Clone, Copy, Debug)]
+pub struct StartPolicy {
+    /// Bytes marked a nanosecond, in a stop and beside the program.
+    in_stop: f64,
+    beside: Option<f64>,
+    /// Bytes by which the heap grew a nanosecond between the last two full collections.
+    growth: f64,
+    /// The lead over the expected growth.
+    margin: f64,
+}
+
+impl Default for StartPolicy {
+    fn default() -> Self {
+        StartPolicy { in_stop: FIRST_MARK_RATE, beside: None, growth: 0.0, margin: MARGIN }
+    }
+}
+
+fn rate(bytes: usize, ns: u64) -> f64 {
+    bytes as f64 / ns.max(1) as f64
+}
+
+impl StartPolicy {
+    /// A marking in a stop has ended.
+    pub fn after_stop(&mut self, cycle: MarkCycle) {
+        self.in_stop = rate(cycle.marked, cycle.ns).max(LEAST_MARK_RATE);
+    }
+
+    /// A marking beside the program has ended; it was `late` if it ended in a stop, since the goal was met first.
+    pub fn after_concurrent(&mut self, cycle: MarkCycle, late: bool) {
+        self.beside = Some(rate(cycle.marked, cycle.ns).max(LEAST_MARK_RATE));
+        self.margin =
+            if late { (self.margin * LATE).min(MOST_MARGIN) } else { (self.margin * IN_TIME).max(MARGIN) };
+    }
+
+    /// Between two full collections the heap grew by N bytes, in this time.
+    pub fn after_growth(&mut self, grown: usize, ns: u64) {
+        self.growth = rate(grown, ns);
+    }
+
+    /// The size of the heap at which the next marking starts beside the program, after a full collection that found `live`
+    /// bytes; `None` if it is to be in a stop.
+    pub fn line(&self, live: usize, goal: usize) -> Option<usize> {
+        let room = goal.saturating_sub(live);
+        let beside = self.beside.unwrap_or(self.in_stop * EXPECTED_SPEED);
+        let lead = self.growth * (live as f64 / beside) * self.margin;
+        let most = room / MOST_PART;
+        if lead > most as f64 && live as f64 / self.in_stop < SHORT_STOP_NS {
+            return None;
+        }
+        Some(goal - (lead as usize).clamp(room / LEAST_PART, most))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: usize = 1 << 20;
+    /// 100 MiB in 100 ms.
+    const CYCLE: MarkCycle = MarkCycle { marked: 100 * MIB, ns: 100_000_000 };
+
+    #[test]
+    fn a_marking_starts_early_enough_to_end_before_the_goal() {
+        let mut policy = StartPolicy::default();
+        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(190 * MIB), "a heap that does not grow: a tenth");
+        policy.after_concurrent(CYCLE, false);
+        // 16 MiB in 100 ms: a quarter more than that.
+        policy.after_growth(160 * MIB, 1_000_000_000);
+        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(180 * MIB));
+        assert_eq!(policy.line(200 * MIB, 400 * MIB), Some(360 * MIB), "twice as much takes twice as long");
+        assert_eq!(
+            policy.line(200 * MIB, 150 * MIB),
+            Some(150 * MIB),
+            "a limit may be less than what is alive"
+        );
+    }
+
+    #[test]
+    fn a_heap_that_grows_faster_than_it_is_marked_is_marked_in_a_stop_if_that_is_short() {
+        let mut policy = StartPolicy::default();
+        policy.after_growth(100 * MIB, 100_000_000);
+        policy.after_stop(MarkCycle { marked: 100 * MIB, ns: 15_000_000 });
+        assert_eq!(policy.line(100 * MIB, 140 * MIB), None);
+        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(325 * MIB / 2), "with more room it has the time");
+        assert_eq!(
+            policy.line(400 * MIB, 560 * MIB),
+            Some(480 * MIB),
+            "a stop would be long: half of the room"
+        );
+    }
+
+    #[test]
+    fn after_a_late_marking_the_next_starts_earlier() {
+        let mut policy = StartPolicy::default();
+        policy.after_growth(100 * MIB, 1_000_000_000);
+        policy.after_concurrent(CYCLE, false);
+        let line = |policy: &StartPolicy| 200 - policy.line(100 * MIB, 200 * MIB).unwrap().div_ceil(MIB);
+        assert_eq!(line(&policy), 12);
+        policy.after_concurrent(CYCLE, true);
+        assert_eq!(line(&policy), 18);
+        (0..10).for_each(|_| policy.after_concurrent(CYCLE, true));
+        assert_eq!(line(&policy), 40);
+        (0..20).for_each(|_| policy.after_concurrent(CYCLE, false));
+        assert_eq!(line(&policy), 12);
+    }
+}

@@ -1,0 +1,239 @@
+//! The log of what barriers shade: chunks of each mutator, what has no chunk, what threads leave behind, and freed objects. Invariant:
+//! each test counts what came, or looks for what only the log leads to.
+
+use super::{ALWAYS, OFF, quiet};
+use core::sync::atomic::{AtomicBool, Ordering};
+use heapwood_gc::{FreeError, HeapBox, Mutator, ShadeCounts, slice_scan};
+use heapwood_gc_testing::*;
+use heapwood_heap::{Address, ObjectRef};
+use heapwood_layout::TypeDescriptor;
+use std::ptr::NonNull;
+
+/// Objects of a full chunk.
+const CHUNK: usize = 510;
+
+fn shaded(mutator: &Mutator) -> ShadeCounts {
+    mutator.incremental_marking().counts()
+}
+
+/// A table that a root refers to, and nodes that only the table refers to; each refers to a leaf of its own.
+fn table<'h>(heap: &'h HeapBox, mutator: &Mutator, nodes: usize) -> (Slots<'h>, usize, Vec<usize>) {
+    let element = TypeDescriptor::masked(WORD, &[1]).unwrap();
+    let ty = mutator.types().type_for(nodes * WORD, slice_scan(&element, 0).unwrap()).unwrap();
+    let mut roots = Slots::new(heap, 2);
+    roots.set(0, new(mutator, ty));
+    let table = roots.get(0);
+    for i in 0..nodes {
+        link(mutator, table, i, new(mutator, node_type(heap)));
+        link(mutator, get(table, i), 0, new(mutator, node_type(heap)));
+        put(get(get(table, i), 0), 2, i);
+    }
+    let all = (0..nodes).map(|i| get(table, i)).collect();
+    (roots, table, all)
+}
+
+/// Overwrites the table by one copy.
+fn overwrite(mutator: &Mutator, table: usize, by: &[usize]) {
+    // SAFETY: the table has so many words, and the values are null or objects.
+    unsafe { mutator.barrier().copy(ObjectRef::new(table), table as *mut usize, by.as_ptr(), by.len()) };
+}
+
+fn leaves_are_there(heap: &HeapBox, nodes: &[usize]) {
+    heap.memory().finish_sweep();
+    for (i, &node) in nodes.iter().enumerate() {
+        let leaf = get(node, 0);
+        assert!(heap.objects().find(node).is_some() && heap.objects().find(leaf).is_some(), "node {i}");
+        assert_eq!(get(leaf, 2), i);
+    }
+    assert_valid(heap);
+}
+
+#[test]
+fn a_copy_shades_all_that_it_overwrites_in_whole_chunks() {
+    const NODES: usize = 3 * CHUNK + 100;
+    for generational in [ALWAYS, OFF] {
+        let heap = quiet(generational);
+        let mutator = attach(&heap);
+        let (_roots, table, nodes) = table(&heap, &mutator, NODES);
+        assert!(mutator.incremental_marking().begin().unwrap());
+        assert_eq!(shaded(&mutator), ShadeCounts::default());
+        overwrite(&mutator, table, &vec![0; NODES]);
+        let in_chunks = ShadeCounts { objects: 3 * CHUNK as u64, chunks: 3, rescans: 0 };
+        assert_eq!(shaded(&mutator), in_chunks);
+        // A pause takes the rest; what the marking has marked does not come again.
+        mutator.incremental_marking().step(0).unwrap();
+        let all = ShadeCounts { objects: NODES as u64, chunks: 4, rescans: 0 };
+        assert_eq!(shaded(&mutator), all);
+        while mutator.incremental_marking().step(1000).unwrap() {}
+        overwrite(&mutator, table, &nodes);
+        overwrite(&mutator, table, &vec![0; NODES]);
+        assert!(mutator.incremental_marking().finish().unwrap());
+        assert_eq!(shaded(&mutator), all);
+        leaves_are_there(&heap, &nodes);
+        mutator.collect().unwrap();
+        assert_eq!(heap.inspect().stats().live_objects, 1);
+    }
+}
+
+/// A log without a single chunk: the spans of what is shaded are scanned again, and no others.
+#[test]
+fn what_finds_no_chunk_is_scanned_with_its_span() {
+    const NODES: usize = 4000;
+    for generational in [ALWAYS, OFF] {
+        let usual = PRECISE.min_heap(256 << 20).background_release(false).generational(generational);
+        let heap = heap(usual.mark_stack(64));
+        let mutator = attach(&heap);
+        let (mut roots, table, nodes) = table(&heap, &mutator, NODES);
+        assert!(mutator.incremental_marking().begin().unwrap());
+        // Neighbours, whose paths are cut before the marking has been there.
+        for i in 100..103 {
+            link(&mutator, table, i, 0);
+        }
+        let counts = shaded(&mutator);
+        assert_eq!((counts.objects, counts.chunks), (0, 0));
+        assert!((1..=2).contains(&counts.rescans), "{counts:?}");
+        while mutator.incremental_marking().step(50).unwrap() {}
+        overwrite(&mutator, table, &[0; NODES]);
+        roots.set(0, 0);
+        assert!(mutator.incremental_marking().finish().unwrap());
+        leaves_are_there(&heap, &nodes);
+    }
+}
+
+#[test]
+fn a_thread_that_leaves_hands_in_what_it_has_shaded() {
+    let heap = quiet(ALWAYS);
+    let mutator = attach(&heap);
+    let (_roots, table, nodes) = table(&heap, &mutator, 20);
+    assert!(mutator.incremental_marking().begin().unwrap());
+    let leaves = || {
+        let other = attach(&heap);
+        overwrite(&other, table, &[0; 20]);
+        assert_eq!(shaded(&other).objects, 0);
+    };
+    mutator.blocking(|| std::thread::scope(|s| s.spawn(leaves).join().unwrap())).unwrap();
+    assert_eq!(shaded(&mutator), ShadeCounts { objects: 20, chunks: 1, rescans: 0 });
+    assert!(mutator.incremental_marking().finish().unwrap());
+    leaves_are_there(&heap, &nodes);
+}
+
+/// In a forked child the marking goes on; the threads whose barriers have shaded are not there, and their chunks are.
+#[test]
+fn a_forked_child_scans_what_vanished_threads_have_shaded() {
+    in_child(|| {
+        let heap = quiet(ALWAYS);
+        let mutator = attach(&heap);
+        let (_roots, table, nodes) = table(&heap, &mutator, CHUNK + 20);
+        assert!(mutator.incremental_marking().begin().unwrap());
+        let (has_shaded, ends) = (AtomicBool::new(false), AtomicBool::new(false));
+        std::thread::scope(|s| {
+            s.spawn(|| {
+                let other = attach(&heap);
+                overwrite(&other, table, &[0; CHUNK + 20]);
+                has_shaded.store(true, Ordering::SeqCst);
+                let waits = || {
+                    while !ends.load(Ordering::SeqCst) {
+                        std::thread::yield_now();
+                    }
+                };
+                other.blocking(waits).unwrap();
+            });
+            while !has_shaded.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+            let check = || {
+                assert_eq!(shaded(&mutator).objects, CHUNK as u64);
+                assert!(mutator.incremental_marking().finish().unwrap());
+                assert_eq!(shaded(&mutator).objects, CHUNK as u64 + 20);
+                leaves_are_there(&heap, &nodes);
+                7
+            };
+            let ended = forked(check);
+            ends.store(true, Ordering::SeqCst);
+            assert_eq!(ended, 7 << 8);
+            check();
+        });
+    });
+}
+
+/// The last pause forgets a bounded number of the objects that were freed beside the marking. The others are no objects, either; stray
+/// words lead to nothing; and the next full collection has the memory.
+#[test]
+fn freed_objects_beyond_the_bound_wait_for_the_next_full_collection() {
+    const NODES: usize = 12_000;
+    for (generational, verifies) in [(ALWAYS, false), (OFF, false), (ALWAYS, true), (OFF, true)] {
+        let usual = PRECISE.min_heap(256 << 20).background_release(false).generational(generational);
+        let heap = heap(usual.verify(verifies));
+        let mutator = attach(&heap);
+        let words = heap.types().register(&TypeDescriptor::conservative(100 * WORD).unwrap()).unwrap();
+        let (mut roots, table, nodes) = table(&heap, &mutator, NODES);
+        roots.set(1, new(&mutator, words));
+        let stray = roots.get(1);
+        let leaves: Vec<usize> = nodes.iter().map(|&node| get(node, 0)).collect();
+        assert!(mutator.incremental_marking().begin().unwrap());
+        overwrite(&mutator, table, &[0; NODES]);
+        nodes.iter().for_each(|&node| free(&mutator, node));
+        let wait = || {
+            let waits = |&&node: &&usize| heap.space().is_old(Address::new(node));
+            heap.memory().finish_sweep();
+            nodes.iter().filter(waits).copied().collect::<Vec<_>>()
+        };
+        assert!(mutator.incremental_marking().finish().unwrap());
+        let waiting = wait();
+        assert!((NODES - 4080..NODES).contains(&waiting.len()), "{} wait", waiting.len());
+        // Neither objects nor free cells.
+        let are_gone = || {
+            for &node in &nodes {
+                assert!(mutator.find(node).is_none() && mutator.find(node + WORD).is_none());
+            }
+            assert_valid(&heap);
+        };
+        are_gone();
+        // SAFETY: the object is gone, which the call must find.
+        let twice = unsafe { mutator.free(NonNull::new(waiting[0] as *mut u8).unwrap()) };
+        assert!(
+            matches!(twice, Err(FreeError::Refused(heapwood_heap::FreeError::Twice { .. }))),
+            "{twice:?}"
+        );
+        // Words that lead there, through collections of both kinds.
+        for (i, &node) in waiting.iter().step_by(waiting.len() / 90).take(100).enumerate() {
+            link(&mutator, stray, i, node + WORD);
+        }
+        if generational == ALWAYS {
+            mutator.collect_young().unwrap();
+        }
+        are_gone();
+        let made: Vec<usize> = (0..2000).map(|_| new(&mutator, node_type(&heap))).collect();
+        assert!(made.iter().all(|node| waiting.binary_search(node).is_err()), "they have waited");
+        mutator.collect().unwrap();
+        assert!(wait().is_empty());
+        assert_valid(&heap);
+        let leaf_lives = |&leaf: &usize| heap.objects().find(leaf).is_some();
+        assert!(!leaves.iter().any(leaf_lives));
+        assert_eq!(heap.inspect().stats().live_objects, 2);
+    }
+}
+
+/// `valgrind --tool=callgrind --toggle-collect='*Shading*object*'`, and `'*before_store*'`, count the instructions of all stores.
+#[test]
+#[ignore = "for callgrind"]
+fn stores_that_shade() {
+    const OBJECTS: usize = 20_000;
+    let heap = quiet(ALWAYS);
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, OBJECTS);
+    let make = |i| {
+        let holder = new(&mutator, node);
+        roots.set(i, holder);
+        link(&mutator, holder, 0, new(&mutator, node));
+        holder
+    };
+    let holders: Vec<usize> = (0..OBJECTS).map(make).collect();
+    assert!(mutator.incremental_marking().begin().unwrap());
+    for &holder in &holders {
+        // SAFETY: the object exists, and the value is null.
+        unsafe { mutator.barrier().write(ObjectRef::new(holder), holder as *mut usize, Address::new(0)) };
+    }
+    assert!(mutator.incremental_marking().finish().unwrap());
+}
