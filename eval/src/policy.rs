@@ -113,6 +113,13 @@ mod tests {
         assert_eq!(program.epochs.len(), 2);
         assert_eq!((program.epochs[1].allocated, program.epochs[1].live), (5 << 20, 2 << 20));
         assert_eq!(program.epochs[1].mark_ns_a_mib, 1_000_000);
+        // The pause that starts a marking beside the program finds what is alive no better than a young one; its end does.
+        for (kind, epochs) in [("end", 2), ("degenerated", 2), ("start", 1), ("young", 1)] {
+            let text = text.replacen("kind=full", &format!("kind={kind}"), 1);
+            assert_eq!(Program::parse("two", &text).unwrap().epochs.len(), epochs, "{kind}");
+        }
+        let beside = text.replace("prep_ms=0.018", "prep_ms=0.018 beside_ms=6.0");
+        assert_eq!(Program::parse("two", &beside).unwrap().epochs[1].mark_ns_a_mib, 4_000_000);
         assert!(Program::parse("none", "no line of a trace").is_err());
     }
 }

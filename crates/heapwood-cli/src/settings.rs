@@ -116,6 +116,7 @@ mod tests {
             ("huge-pages=on,off", "huge_pages", ["on", "off"]),
             (" min_heap = 1 MiB , 4MiB", "min_heap", ["1MiB", "4MiB"]),
             ("generational=off,auto", "generational", ["off", "auto"]),
+            ("concurrent=off,always", "concurrent", ["off", "always"]),
             ("trace=off,1+phases", "trace", ["off", "1+phases"]),
             ("prefetch=off,object", "prefetch", ["off", "object"]),
         ] {

@@ -146,10 +146,13 @@ impl Fields {
         let mut sizes = sizes.split("->").map(|mb| mb.parse::<usize>().ok());
         let (before, live) = (sizes.next()??, sizes.nth(1)??);
         let value = |key: &str| line.split_whitespace().find_map(|word| word.strip_prefix(key));
+        let beside_ms: f64 = value("beside_ms=").map_or(Some(0.0), |ms| ms.parse().ok())?;
         Some(Fields {
             at,
-            full: value("kind=")? == "full",
-            mark_ns: (mark_ms * 1e6) as u64,
+            // A marking beside the program ends like a full collection.
+            full: ["full", "end", "degenerated"].contains(&value("kind=")?),
+            // What was marked beside the program is told when that ends.
+            mark_ns: ((mark_ms + beside_ms) * 1e6) as u64,
             before: before * MIB,
             live: live * MIB,
             small: value("small_KiB=")?.parse::<usize>().ok()? << 10,

@@ -124,6 +124,20 @@ static void options(void) {
     REFUSED(process_memory, 1, "at least 16 MiB");
     REFUSED(trace, HW_TRACE_OFF | HW_TRACE_PHASES, "option trace");
     REFUSED(mark_threads, 129, "1 to 128");
+    REFUSED(concurrent, 3, "it must be auto (1), off (0) or always (2)");
+
+    /* Marking beside the program needs polls and the heap's thread: always is refused without, auto is off. */
+    hw_options usual = o;
+    o.concurrent = HW_CONCURRENT_ALWAYS;
+    REFUSED(stop, HW_STOP_SIGNALS, "option concurrent is always and stop is signals");
+    REFUSED(background_release, 0, "option concurrent is always and background_release is off");
+    CHECK(hw_heap_create(&o, &heap, NULL) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
+    o.concurrent = HW_CONCURRENT_AUTO;
+    CHECK(hw_heap_create(&o, &heap, NULL) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
+    o.background_release = 0;
+    CHECK(hw_heap_create(&o, &heap, NULL) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
+    heap = NULL;
+    o = usual;
 
     /* A program that is older than the library: unknown options keep their defaults. */
     hw_options older = o;

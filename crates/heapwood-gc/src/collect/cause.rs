@@ -23,6 +23,22 @@ pub(crate) enum Cause {
 }
 
 impl Cause {
+    /// Its name in trace lines.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Cause::BudgetExhausted(_) => "budget",
+            Cause::AllocationFailed => "no-room",
+            Cause::Program(_) => "program",
+            Cause::Idle => "idle",
+            Cause::StartMarking { .. } | Cause::FinishMarking { .. } => "marker",
+        }
+    }
+
+    /// Whether trace lines call it forced: it comes out of turn.
+    pub(super) fn is_forced(self) -> bool {
+        matches!(self, Cause::Program(_) | Cause::Idle)
+    }
+
     pub(crate) fn is_allocation(self) -> bool {
         matches!(self, Cause::BudgetExhausted(_) | Cause::AllocationFailed)
     }

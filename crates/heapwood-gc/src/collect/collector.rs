@@ -14,7 +14,7 @@ use crate::mark::Marking;
 use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::PageSnapshots;
-use crate::observe::{Record, Stats, Tracing, Verify, report_slow_thread};
+use crate::observe::{AwaitedThread, Record, Stats, Tracing, Verify, report_slow_thread};
 use crate::policy::{GoalPacer, Growth, MarkCycle, Nursery, StartPolicy};
 use crate::roots::Roots;
 use crate::settings::options::Config;
@@ -63,8 +63,8 @@ pub(crate) struct Work {
     pub(super) beside: u64,
     /// The concurrent marking that this full collection ends, if it does, and the bytes that were promoted during it.
     pub(super) ended: Option<(MarkCycle, usize)>,
-    /// The goal was met, or room was wanted, before a concurrent marking could end beside the program.
-    pub(super) is_late: bool,
+    /// The cause of the collection that ends a concurrent marking in a stop, before the marker could end it.
+    pub(super) overtaken_by: Option<Cause>,
     /// When the last full collection ended, in nanoseconds of the monotonic clock.
     pub(super) full_ended: u64,
 }
@@ -85,7 +85,7 @@ impl Work {
             starts_next: false,
             beside: 0,
             ended: None,
-            is_late: false,
+            overtaken_by: None,
             full_ended: clock::monotonic_ns(),
         }
     }
@@ -304,7 +304,7 @@ impl Collector {
         let ends = work.session.is_active() && cause.expected(state, &work.nursery) == Collection::Full;
         if ends {
             // A concurrent marking ends first, in a stop.
-            work.is_late = cause.is_allocation();
+            work.overtaken_by = Some(cause);
             let Ok(()) = self.run_stopped(state, Cause::FinishMarking { at_once: true }, &mut work);
         }
         // Its end frees what was dead when it started. Who asks for a collection, or finds no room, wants all.
@@ -343,7 +343,7 @@ impl Collector {
         let run = self.run(state, Cause::Idle, &mut work, |members| {
             let until = clock::monotonic_ns() + PATIENCE.as_nanos() as u64;
             let left = || Duration::from_nanos(until.saturating_sub(clock::monotonic_ns()));
-            members.try_stop(left).map_err(Mutator::thread)
+            members.try_stop(left).map(|()| None).map_err(Mutator::thread)
         });
         self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
         run.map_or_else(TryCollect::Withdrawn, |()| TryCollect::Collected)
@@ -351,17 +351,15 @@ impl Collector {
 
     /// One collection.
     pub(super) fn run_stopped(&self, state: &State, cause: Cause, work: &mut Work) -> Result<(), Infallible> {
-        self.run(state, cause, work, |members| {
-            self.stop(members);
-            Ok(())
-        })
+        self.run(state, cause, work, |members| Ok(self.stop(members)))
     }
 
-    /// Stops the mutators, however long that takes.
-    pub(super) fn stop(&self, members: &Members<'_, Mutator>) {
-        members.stop(self.stops_by_signals(), |mutator, seconds| {
+    /// Stops the mutators, however long that takes. Returns the last to stop.
+    pub(super) fn stop(&self, members: &Members<'_, Mutator>) -> Option<AwaitedThread> {
+        let last = members.stop(self.stops_by_signals(), |mutator, seconds| {
             report_slow_thread(mutator.thread(), seconds, self.signal, self.verify.is_some());
         });
+        last.map(|(mutator, ns)| AwaitedThread { thread: mutator.thread(), ns })
     }
 
     /// Sweeps some spans for the marker thread, after whoever sweeps or collects now; false if there are none.

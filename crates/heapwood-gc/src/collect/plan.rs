@@ -36,9 +36,10 @@ impl PauseKind {
         }
     }
 
-    /// Its name in trace lines.
-    pub(crate) fn name(self) -> &'static str {
+    /// Its name in trace lines; `degenerated` says that the goal was met before a concurrent marking could end.
+    pub(super) fn name(self, degenerated: bool) -> &'static str {
         match self {
+            PauseKind::FinalMark(_) if degenerated => "degenerated",
             PauseKind::Full => "full",
             PauseKind::Young { .. } | PauseKind::Promote => "young",
             PauseKind::InitialMark(_) => "start",

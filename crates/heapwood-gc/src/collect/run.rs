@@ -10,7 +10,7 @@ use super::phases::Report;
 use super::plan::PauseKind;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
-use crate::observe::Times;
+use crate::observe::{AwaitedThread, Times};
 use crate::state::State;
 
 impl Collector {
@@ -20,7 +20,7 @@ impl Collector {
         state: &State,
         cause: Cause,
         work: &mut Work,
-        stop: impl FnMut(&Members<'_, Mutator>) -> Result<(), E>,
+        stop: impl FnMut(&Members<'_, Mutator>) -> Result<Option<AwaitedThread>, E>,
     ) -> Result<(), E> {
         let mut times = Times::begin(state.space(), work.last_ended);
         let prepared = self.prepare(state, cause, work);
@@ -38,6 +38,8 @@ impl Collector {
         times.end_marking(&marked);
         let totals = self.account(&pause, work, kind, &marked, &times);
         let ended = work.ended_totals(state);
+        // Who ended a concurrent marking before its time names its own cause.
+        let reported = work.overtaken_by.unwrap_or(cause);
         let next = self.set_goal(&pause, work, kind, &prepared, &totals, &published);
         self.begin_cycle(&pause, work, kind, &next);
         self.verify_after_marking(&pause, kind);
@@ -46,7 +48,7 @@ impl Collector {
         self.report(
             state,
             Report {
-                cause,
+                cause: reported,
                 kind,
                 marked: &marked,
                 totals: &totals,

@@ -116,13 +116,18 @@ impl<M: Member> Members<'_, M> {
     }
 
     /// Stops all mutators, by signals if `by_signals`. Calls `waits` with a mutator that has kept it waiting, and the
-    /// seconds so far.
-    pub(crate) fn stop(&self, by_signals: bool, mut waits: impl FnMut(&M, u32)) {
+    /// seconds so far. Returns the last mutator to stop, and the nanoseconds from the first request until it had, unless all
+    /// had stopped by themselves: whoever comes after it in the list stopped before it.
+    pub(crate) fn stop(&self, by_signals: bool, mut waits: impl FnMut(&M, u32)) -> Option<(&M, u64)> {
+        let (asked, mut last) = (monotonic_ns(), None);
         self.iter().for_each(|m| m.gate().request());
         if by_signals {
             self.iter().filter(|m| !m.gate().has_stopped()).for_each(M::interrupt);
         }
         for mutator in self.iter() {
+            if mutator.gate().has_stopped() {
+                continue;
+            }
             let (began, mut told) = (monotonic_ns(), 0);
             let mut patience = if by_signals { SEND_AGAIN } else { LOOK_EVERY };
             let mut send_after = patience;
@@ -139,7 +144,9 @@ impl<M: Member> Members<'_, M> {
                     waits(mutator, told as u32);
                 }
             }
+            last = Some((mutator, monotonic_ns().saturating_sub(asked)));
         }
+        last
     }
 
     /// Stops all mutators if that takes no longer than `patience`; otherwise resumes them.

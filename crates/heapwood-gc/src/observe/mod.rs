@@ -31,7 +31,7 @@ mod tracing;
 mod verify;
 
 pub(crate) use arena_log::ArenaLog;
-pub(crate) use phases::{Moment, Times};
+pub(crate) use phases::{AwaitedThread, Moment, Times};
 pub(crate) use record::{ConcurrentTotals, Record};
 pub(crate) use slots::for_each_slot;
 pub(crate) use slow_thread::report_slow_thread;

@@ -32,6 +32,15 @@ impl Moment {
     }
 }
 
+/// The thread for which a stop waited longest: the last to stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct AwaitedThread {
+    /// The system's number of the thread.
+    pub(crate) thread: u32,
+    /// Nanoseconds from the first request until it had stopped.
+    pub(crate) ns: u64,
+}
+
 /// The moments of one collection; each is set by the phase that ends with it.
 pub(crate) struct Times {
     /// The end of the last collection, in nanoseconds of the monotonic clock.
@@ -48,6 +57,8 @@ pub(crate) struct Times {
     pub(crate) marked: Moment,
     /// The mutators go on.
     pub(crate) ended: Moment,
+    /// The thread that stopped last, unless none had to be waited for.
+    pub(crate) awaited: Option<AwaitedThread>,
     /// CPU time of the helpers in nanoseconds, and their number.
     pub(crate) helped: (u64, u32),
     /// The reclaim times when the collection began, and when marking began.
@@ -174,6 +185,7 @@ impl Times {
             marking: now,
             marked: now,
             ended: now,
+            awaited: None,
             helped: (0, 0),
             reclaimed: [reclaimed, reclaimed],
         }
@@ -236,6 +248,7 @@ mod tests {
             marking: at(200, 75),
             marked: at(290, 160),
             ended: at(300, 166),
+            awaited: None,
             helped: (80, 1),
             reclaimed: [swept(7), swept(37)],
         };

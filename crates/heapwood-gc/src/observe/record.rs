@@ -52,13 +52,16 @@ impl Longest {
 }
 
 /// What a marking beside the program was, when it has ended.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct ConcurrentTotals {
     /// CPU time of the marker, in nanoseconds.
     pub(crate) mark_ns: u64,
     pub(crate) bytes: usize,
     /// Objects that barriers have noted.
     pub(crate) shaded: u64,
-    /// It ended in a stop that marked on.
+    /// Another collection ended it in a stop that marked on.
+    pub(crate) in_stop: bool,
+    /// That collection came because the goal or the limit was met.
     pub(crate) degenerated: bool,
 }
 
@@ -122,7 +125,7 @@ impl Record {
         all.mark_ns += totals.mark_ns;
         all.bytes += totals.bytes as u64;
         all.shaded += totals.shaded;
-        if !totals.degenerated {
+        if !totals.in_stop {
             all.end.add(times.ended.since(times.requested));
         }
     }

@@ -2,7 +2,8 @@
 //! those lines read these. Figures that Go does not have follow a bar, as `key=value`. Invariant: the line is written
 //! when the threads go on again, in one write, and allocates nothing.
 
-use super::phases::{Elapsed, Phases, Times};
+use super::phases::{AwaitedThread, Elapsed, Phases, Times};
+use super::record::ConcurrentTotals;
 use core::fmt::{self, Display};
 use heapwood_heap::{ReclaimTimes, SpaceStats};
 
@@ -10,7 +11,11 @@ use heapwood_heap::{ReclaimTimes, SpaceStats};
 pub(crate) struct TraceLine<'t> {
     /// The collection's number, from 1.
     pub(crate) number: u64,
+    /// What its pause did, and why.
     pub(crate) kind: &'static str,
+    pub(crate) cause: &'static str,
+    /// The concurrent marking that it ended.
+    pub(crate) ended: Option<ConcurrentTotals>,
     /// Its beginning, in nanoseconds since the heap was made.
     pub(crate) at: u64,
     /// All phases since the heap was made, and the CPU time of the process since then.
@@ -72,7 +77,7 @@ fn sum(ns: [u64; 3]) -> impl Display {
 
 impl TraceLine<'_> {
     /// Go's part of the line. All work of a collection is the collecting thread's (Go: assist) or its helpers' (Go:
-    /// background); no marking runs concurrently.
+    /// background). Marking beside the program is no part of a pause: it is told behind the bar.
     fn as_go_has_it(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Times { requested, marking, marked, ended, helped, .. } = *self.times;
         let [before, mark, after]: [Elapsed; 3] =
@@ -98,13 +103,14 @@ impl TraceLine<'_> {
         let (spans, pages) = (since(|s| s.span_lock_acquisitions), since(|s| s.page_lock_acquisitions));
         let (small, rmws) = (since(|s| s.small_allocated), since(|s| s.shared_rmws));
         let a_mib = |count: u64| count as f64 * (1 << 20) as f64 / small.max(1) as f64;
-        let kind = self.kind;
-        write!(
-            f,
-            " | kind={kind} prep_ms={} stop_ms={}",
-            Ms(self.times.prep().wall),
-            Ms(self.times.stop().wall)
-        )?;
+        write!(f, " | kind={} cause={}", self.kind, self.cause)?;
+        write!(f, " prep_ms={} stop_ms={}", Ms(self.times.prep().wall), Ms(self.times.stop().wall))?;
+        if let Some(AwaitedThread { thread, ns }) = self.times.awaited {
+            write!(f, " awaited={thread} awaited_ms={}", Ms(ns))?;
+        }
+        if let Some(ConcurrentTotals { mark_ns, bytes, shaded, .. }) = self.ended {
+            write!(f, " beside_ms={} beside_KiB={} shaded={shaded}", Ms(mark_ns), bytes >> 10)?;
+        }
         write!(f, " sweep_ms={} recovery_ms={}", sum(reclaimed.sweep_ns), sum(reclaimed.recovery_ns))?;
         let [allocation, background, collector] = reclaimed.spans;
         write!(f, " swept={allocation}+{background}+{collector} small_KiB={}", small >> 10)?;

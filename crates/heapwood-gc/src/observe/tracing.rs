@@ -3,6 +3,7 @@
 
 use super::at_exit::Totals;
 use super::phases::{Phases, Times};
+use super::record::ConcurrentTotals;
 use super::stats::Stats;
 use super::trace_line::{RootBytes, TraceLine};
 use crate::lock_order::TRACING;
@@ -16,8 +17,11 @@ use heapwood_os::{ForkLock, Lock};
 pub(crate) struct TracedCollection {
     /// Its number, from 1.
     pub(crate) number: u64,
-    /// What its pause did.
+    /// What its pause did, and why.
     pub(crate) kind: &'static str,
+    pub(crate) cause: &'static str,
+    /// The concurrent marking that it ended.
+    pub(crate) ended: Option<ConcurrentTotals>,
     /// The heap's size in bytes when it began, and the live bytes.
     pub(crate) sizes: (usize, usize),
     /// The size at which it was due.
@@ -93,6 +97,8 @@ impl Tracing {
         let line = TraceLine {
             number: collected.number,
             kind: collected.kind,
+            cause: collected.cause,
+            ended: collected.ended,
             at: times.began.wall.saturating_sub(self.made.0),
             collector: (self.phases(space), process_cpu_ns().saturating_sub(self.made.1)),
             times,

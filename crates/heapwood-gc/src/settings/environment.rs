@@ -156,6 +156,7 @@ fn distance(a: &str, b: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::settings::options::Concurrent;
 
     fn set(text: &str) -> (Config, Vec<String>) {
         let (mut config, mut told) = (Config::default(), Vec::new());
@@ -170,6 +171,12 @@ mod tests {
         let wanted =
             Config::default().percent(70).limit(2 << 30).huge_pages(false).stress(true).mark_stack(9);
         assert_eq!((config, told), (wanted, Vec::new()));
+        for (text, word) in
+            [("off", Concurrent::Off), ("auto", Concurrent::Auto), ("always", Concurrent::Always)]
+        {
+            let wanted = Config::default().concurrent(word);
+            assert_eq!(set(&format!("concurrent={text}")), (wanted, Vec::new()));
+        }
         assert_eq!(set(""), (Config::default(), Vec::new()));
     }
 
@@ -191,6 +198,7 @@ mod tests {
             ("limit=2parsecs", "option limit is 2parsecs: a size is a number with KiB, MiB, GiB or TiB"),
             ("verify=maybe", "option verify is maybe: it must be on (1) or off (0)"),
             ("verify=", "option verify is : it must be on (1) or off (0)"),
+            ("concurrent=on", "option concurrent is on: it must be auto (1), off (0) or always (2)"),
         ] {
             let (config, told) = set(text);
             assert_eq!(config, Config::default(), "{text}");

@@ -2,7 +2,7 @@
 //! program that uses everything under verify and stress mode.
 
 use crate::common::*;
-use heapwood::{Config, Gc, GcCell, Heap, HeapError, Mutator, Slice, Trace};
+use heapwood::{Concurrent, Config, Gc, GcCell, Heap, HeapError, Mutator, Slice, Trace};
 use std::thread;
 
 /// The error of making such a heap.
@@ -37,6 +37,13 @@ fn wrong_settings_are_errors_with_the_range() {
             "{text}"
         );
     }
+    for (config, other) in [
+        (SMALL.background_release(false), "background_release is off"),
+        (SMALL.stop(heapwood::Stop::Signals), "stop is signals"),
+    ] {
+        let text = refusal(config.concurrent(Concurrent::Always));
+        assert!(text.starts_with(&format!("option concurrent is always and {other}: ")), "{text}");
+    }
 }
 
 #[test]
@@ -51,6 +58,7 @@ fn the_edges_of_the_settings_work() {
         SMALL.mark_stack(1),
         SMALL.address_space(16 << 20),
         SMALL.conservative_stacks(false),
+        SMALL.concurrent(Concurrent::Always),
         Config::DEFAULT,
     ] {
         let heap = heap(config);

@@ -2,6 +2,7 @@
 //! the next collection. The decisions are the policies' (`policy`); here they are fed. Invariant: sizes in bytes are those of
 //! cells and pages, without what arenas hold.
 
+use super::super::cause::Cause;
 use super::super::collector::{Collector, Work};
 use super::super::plan::PauseKind;
 use super::prepare::Prepared;
@@ -53,7 +54,8 @@ impl Work {
             mark_ns: self.beside,
             bytes: cycle.marked,
             shaded: state.marking_log().counts().objects,
-            degenerated: self.is_late,
+            in_stop: self.overtaken_by.is_some(),
+            degenerated: self.overtaken_by.is_some_and(Cause::is_allocation),
         })
     }
 
@@ -62,8 +64,9 @@ impl Work {
         let now = clock::monotonic_ns();
         let grown = (totals.old + totals.allocated).saturating_sub(last);
         self.start.after_growth(grown, now.saturating_sub(core::mem::replace(&mut self.full_ended, now)));
+        let is_late = self.overtaken_by.take().is_some_and(Cause::is_allocation);
         match concurrent {
-            Some(cycle) => self.start.after_concurrent(cycle, core::mem::take(&mut self.is_late)),
+            Some(cycle) => self.start.after_concurrent(cycle, is_late),
             None => self.start.after_stop(MarkCycle { marked: totals.live, ns: totals.ns }),
         }
     }

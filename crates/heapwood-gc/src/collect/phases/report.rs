@@ -35,11 +35,13 @@ impl Collector {
         if self.tracing().traces_collections() {
             let collected = TracedCollection {
                 number: state.cycles().collections(),
-                kind: kind.name(),
+                kind: kind.name(ended.is_some_and(|totals| totals.degenerated)),
+                cause: cause.name(),
+                ended: ended.copied(),
                 sizes: (totals.old + totals.allocated, totals.live),
                 goal: next.goal_before,
                 roots,
-                forced: !cause.is_allocation(),
+                forced: cause.is_forced(),
             };
             self.tracing().report_collection(state.space(), times, &collected);
         }

@@ -11,7 +11,7 @@
 use super::super::collector::Collector;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
-use crate::observe::{Moment, Times};
+use crate::observe::{AwaitedThread, Moment, Times};
 use crate::pause::Pause;
 use crate::state::State;
 use crate::state::fork_gate::{REGISTRY, ROOTS};
@@ -22,7 +22,8 @@ const LOADER_PATIENCE: Duration = Duration::from_millis(2);
 const MOST_PATIENCE: Duration = Duration::from_millis(32);
 
 impl Collector {
-    /// Stops the mutators by `stop`, again if a library was opened meanwhile of which nothing is known.
+    /// Stops the mutators by `stop`, which returns the last to stop; again if a library was opened meanwhile of which nothing is
+    /// known.
     ///
     /// # Errors
     /// `stop` was refused; all go on.
@@ -30,7 +31,7 @@ impl Collector {
         &'c self,
         state: &'c State,
         times: &mut Times,
-        mut stop: impl FnMut(&Members<'_, Mutator>) -> Result<(), E>,
+        mut stop: impl FnMut(&Members<'_, Mutator>) -> Result<Option<AwaitedThread>, E>,
     ) -> Result<Pause<'c>, E> {
         let (gate, mut patience) = (state.fork_gate(), LOADER_PATIENCE);
         loop {
@@ -44,10 +45,7 @@ impl Collector {
             drop(no_fork);
             let stopped = stop(&members);
             let no_fork = gate.no_fork();
-            if let Err(why) = stopped {
-                gate.set_held(0);
-                return Err(why);
-            }
+            times.awaited = stopped.inspect_err(|_| gate.set_held(0))?;
             let mut roots = early.unwrap_or_else(|| self.roots().lock());
             gate.set_held(REGISTRY | ROOTS);
             // A thread that stops may have opened a library since the look before, or be about to.

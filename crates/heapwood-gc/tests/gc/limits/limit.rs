@@ -1,6 +1,7 @@
 //! A limit on the heap: what does not fit is an error with the right numbers, and the heap goes on after room was
 //! made.
 
+use heapwood_gc::settings::options::{Concurrent, Generational};
 use heapwood_gc::{AllocError, Config, Heap, HeapError};
 use heapwood_gc_testing::*;
 use heapwood_heap::NoRoom;
@@ -149,6 +150,19 @@ fn bad_settings_are_errors() {
 }
 
 #[test]
+fn marking_beside_the_program_without_a_thread_of_the_heap_is_refused() {
+    let alone = PRECISE.background_release(false);
+    drop(heap(alone.concurrent(Concurrent::Off)));
+    drop(heap(alone.concurrent(Concurrent::Auto)));
+    drop(heap(PRECISE.concurrent(Concurrent::Always)));
+    let refused = Heap::create(&SYSTEM, alone.concurrent(Concurrent::Always)).err();
+    assert_eq!(refused, Some(HeapError::ConcurrentWithoutThread));
+    let text = refused.unwrap().to_string();
+    assert!(text.starts_with("option concurrent is always and background_release is off"), "{text}");
+    assert!(text.contains("; leave one of them out"), "{text}");
+}
+
+#[test]
 fn a_heap_that_has_never_grown_can_be_collected() {
     for config in [PRECISE, PRECISE.conservative_stacks(true).verify(true)] {
         let heap = heap(config);
@@ -221,8 +235,7 @@ fn threads_that_compete_for_what_is_free_are_not_refused() {
 /// old and dead.
 #[test]
 fn large_objects_take_the_place_of_old_ones() {
-    let heap =
-        heap(PRECISE.generational(heapwood_gc::settings::options::Generational::Always).min_heap(16 << 20));
+    let heap = heap(PRECISE.generational(Generational::Always).min_heap(16 << 20));
     let mutator = attach(&heap);
     let (node, large) = (node_type(&heap), pointer_free(&heap, 12 << 20));
     let mut roots = Slots::new(&heap, 1);

@@ -3,7 +3,7 @@
 
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_gc::settings::options::Generational;
+use heapwood_gc::settings::options::{Concurrent, Generational};
 use heapwood_gc::{Config, Heap, HeapBox, HeapError};
 use heapwood_gc_testing::*;
 use heapwood_os::threads::signal::{Sent, send};
@@ -430,7 +430,12 @@ fn refused(config: Config) -> String {
 
 #[test]
 fn what_signals_cannot_do_is_refused() {
-    for config in [BY_SIGNALS, BY_SIGNALS.stop_signal(64), BY_SIGNALS.generational(Generational::Auto)] {
+    for config in [
+        BY_SIGNALS,
+        BY_SIGNALS.stop_signal(64),
+        BY_SIGNALS.generational(Generational::Auto),
+        BY_SIGNALS.concurrent(Concurrent::Auto),
+    ] {
         let heap = heap(config);
         let mutator = attach(&heap);
         mutator.collect_young().unwrap();
@@ -443,6 +448,8 @@ fn what_signals_cannot_do_is_refused() {
     }
     let text = refused(BY_SIGNALS.generational(Generational::Always));
     assert!(text.contains("generational") && text.contains("signals") && text.contains("polls"), "{text}");
+    let text = refused(BY_SIGNALS.concurrent(Concurrent::Always));
+    assert!(text.contains("concurrent") && text.contains("signals") && text.contains("polls"), "{text}");
     let text = refused(BY_SIGNALS.conservative_stacks(false));
     assert!(text.contains("conservative_stacks") && text.contains("scan stacks"), "{text}");
     for signal in [libc::SIGSEGV, libc::SIGKILL, 32, 33] {

@@ -1,6 +1,7 @@
 //! The phase clock adds up; what a heap tells of its collections reads as Go's gctrace does, comes from every heap where
 //! the variable asks for it, and once; the counters move when and as they should.
 
+use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_gc::settings::options::GcTrace;
 use heapwood_gc::{Config, Heap, HeapBox, Stats};
 use heapwood_gc_testing::*;
@@ -13,7 +14,7 @@ use std::sync::Mutex;
 /// The line as those who parse Go's read it: the fields of runtime/extern.go, and behind a bar what is this heap's own.
 const LINE: &str = r"^gc (?<number>\d+) @(?<at>\d+\.\d{3})s (?<percent>\d+)%: (?<prep>[\d.]+)\+(?<mark>[\d.]+)\+(?<end>[\d.]+) ms clock, (?<prep_cpu>[\d.]+)\+(?<assist>[\d.]+)/(?<background>[\d.]+)/(?<idle>[\d.]+)\+(?<end_cpu>[\d.]+) ms cpu, (?<size>\d+)->(?<found>\d+)->(?<live>\d+) MB, (?<goal>\d+) MB goal, (?<stacks>\d+) MB stacks, (?<globals>\d+) MB globals, (?<processors>\d+) P(?<forced> \(forced\))? \| (?<own>.*)$";
 
-const OWN: &str = r"^kind=(?<kind>full|young) prep_ms=[\d.]+ stop_ms=[\d.]+ sweep_ms=[\d.]+\+[\d.]+\+[\d.]+ recovery_ms=[\d.]+\+[\d.]+\+[\d.]+ swept=(?<allocation>\d+)\+(?<others>\d+)\+(?<collector>\d+) small_KiB=(?<small>\d+) taken=(?<taken>\d+) returned=\d+ refills=\d+ locks=(?<spans>\d+)\+(?<pages>\d+) rmws=(?<rmws>\d+)( locks_per_MiB=(?<rate>[\d.]+) rmws_per_MiB=[\d.]+)?$";
+const OWN: &str = r"^kind=(?<kind>full|young|start|end|degenerated) cause=(?<cause>budget|no-room|program|idle|marker) prep_ms=[\d.]+ stop_ms=(?<stop>[\d.]+)( awaited=(?<awaited>\d+) awaited_ms=(?<awaited_ms>[\d.]+))?( beside_ms=[\d.]+ beside_KiB=(?<beside>\d+) shaded=(?<shaded>\d+))? sweep_ms=[\d.]+\+[\d.]+\+[\d.]+ recovery_ms=[\d.]+\+[\d.]+\+[\d.]+ swept=(?<allocation>\d+)\+(?<others>\d+)\+(?<collector>\d+) small_KiB=(?<small>\d+) taken=(?<taken>\d+) returned=\d+ refills=\d+ locks=(?<spans>\d+)\+(?<pages>\d+) rmws=(?<rmws>\d+)( locks_per_MiB=(?<rate>[\d.]+) rmws_per_MiB=[\d.]+)?$";
 
 const FIVE_LINES: &str = "^\tTotal GC prep time:  (?<prep>\\d+) milliseconds\n\tTotal mark time:  (?<mark>\\d+) milliseconds\n\
                           \tTotal sweep time:  (?<sweep>\\d+) milliseconds\n\
@@ -157,7 +158,11 @@ fn a_line_a_collection_reads_as_gos() {
             assert_eq!(number("size"), 4.0, "{text}");
         }
         let mine = own.captures(&found["own"]).unwrap_or_else(|| panic!("{}", &found["own"]));
-        assert_eq!(&mine["kind"], "full");
+        assert_eq!((&mine["kind"], &mine["cause"]), ("full", ["budget", "program"][i / 2]), "{text}");
+        assert!(
+            mine.name("awaited").is_none() && mine.name("beside").is_none(),
+            "there is one thread: {text}"
+        );
         let number = |name: &str| mine[name].parse::<u64>().unwrap();
         // Between two collections: all that the first found dead is swept, by the thread or by the collection.
         let swept = number("allocation") + number("others") + number("collector");
@@ -166,6 +171,100 @@ fn a_line_a_collection_reads_as_gos() {
         assert_eq!(number("taken") > 0, i > 0, "nothing lies on lists before the first: {text}");
         assert!(mine["rate"].parse::<f64>().unwrap() > 0.0, "{text}");
     }
+}
+
+/// Begins markings beside the program and ends them in all ways: by themselves, for the program, for an allocation.
+fn mark_beside() {
+    let heap = heap(FULL.min_heap(4 << 20).background_release(false));
+    let (mutator, node) = (attach(&heap), node_type(&heap));
+    let mut roots = Slots::new(&heap, 1);
+    roots.set(0, new(&mutator, node));
+    let begin = || {
+        link(&mutator, roots.get(0), 0, new(&mutator, node));
+        assert_eq!(mutator.incremental_marking().begin(), Ok(true));
+        // What is overwritten is shaded.
+        link(&mutator, roots.get(0), 0, 0);
+    };
+    begin();
+    assert_eq!(mutator.incremental_marking().finish(), Ok(true));
+    begin();
+    mutator.collect().unwrap();
+    begin();
+    while heap.inspect().stats().concurrent_degenerated == 0 {
+        mutator.allocate(node).unwrap();
+    }
+    mutator.collect_young().unwrap();
+}
+
+#[test]
+fn a_line_names_what_a_pause_did_and_why() {
+    let (line, own) = (Regex::new(LINE).unwrap(), Regex::new(OWN).unwrap());
+    let text = told(Some("trace=1"), mark_beside);
+    let found = text.lines().map(|l| line.captures(l).unwrap_or_else(|| panic!("{l}")));
+    let found = found.map(|of| {
+        let mine = own.captures(of.name("own").unwrap().as_str()).unwrap_or_else(|| panic!("{text}"));
+        // What a marking was is told when it has ended.
+        let shaded = mine.name("shaded").map(|n| n.as_str().parse::<u64>().unwrap());
+        let [kind, cause] = ["kind", "cause"].map(|name| mine.name(name).unwrap().as_str());
+        (kind, cause, of.name("forced").is_some(), shaded)
+    });
+    let wanted = [
+        ("start", "marker", false, None),
+        ("end", "marker", false, Some(1)),
+        ("start", "marker", false, None),
+        // The program wants all that is dead: once the marking has ended a full collection follows.
+        ("end", "program", true, Some(1)),
+        ("full", "program", true, None),
+        ("start", "marker", false, None),
+        ("degenerated", "budget", false, Some(1)),
+        ("full", "program", true, None),
+    ];
+    assert_eq!(found.collect::<Vec<_>>(), wanted, "{text}");
+}
+
+/// One thread collects, another runs and polls; says who that is.
+fn wait_for_another() {
+    let (heap, attached, over) =
+        (heap(FULL.background_release(false)), AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let other = attach(&heap);
+            // SAFETY: it only asks who this thread is.
+            eprintln!("other {}", unsafe { libc::gettid() });
+            attached.store(true, Ordering::Relaxed);
+            while !over.load(Ordering::Relaxed) {
+                other.safepoint();
+            }
+        });
+        while !attached.load(Ordering::Relaxed) {
+            std::thread::yield_now();
+        }
+        let mutator = attach(&heap);
+        (0..100).for_each(|_| mutator.collect().unwrap());
+        over.store(true, Ordering::Relaxed);
+    });
+    attach(&heap).collect().unwrap();
+}
+
+#[test]
+fn a_line_names_the_thread_that_was_waited_for() {
+    let (line, own) = (Regex::new(LINE).unwrap(), Regex::new(OWN).unwrap());
+    let text = told(Some("trace=1"), wait_for_another);
+    let other = text.lines().find_map(|l| l.strip_prefix("other ")).unwrap_or_else(|| panic!("{text}"));
+    let lines: Vec<_> = text.lines().filter_map(|l| line.captures(l)).collect();
+    assert_eq!(lines.len(), 101, "{text}");
+    let mut awaited = 0;
+    for (i, found) in lines.iter().enumerate() {
+        let mine = own.captures(found.name("own").unwrap().as_str()).unwrap_or_else(|| panic!("{text}"));
+        // Now and then the other may stop of its own accord, before anybody looks.
+        let Some(thread) = mine.name("awaited") else { continue };
+        assert!(thread.as_str() == other && i < 100, "{text}");
+        // It stopped before the stop was over; both are cut.
+        let [waited, stop] = ["awaited_ms", "stop"].map(|name| mine[name].parse::<f64>().unwrap());
+        assert!(waited <= stop, "{text}");
+        awaited += 1;
+    }
+    assert!(awaited > 0, "{text}");
 }
 
 /// Marks with two threads what is alive.

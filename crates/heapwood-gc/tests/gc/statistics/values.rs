@@ -2,7 +2,8 @@
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
-use heapwood_gc::settings::options::Generational;
+use heapwood_gc::settings::options::{Concurrent, Generational};
+use heapwood_gc::{HeapBox, Mutator, Stats};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
 
@@ -45,6 +46,40 @@ fn the_parts_of_a_pause_are_told() {
     }
 }
 
+/// The statistics after a concurrent marking that was begun and ended by `end`.
+fn marked(end: impl Fn(&HeapBox, &Mutator)) -> Stats {
+    let heap = heap(FULL.background_release(false));
+    let mutator = attach(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    roots.extend_list(0, &mutator, node_type(&heap), 1000, 7);
+    assert_eq!(mutator.incremental_marking().begin(), Ok(true));
+    let began = heap.inspect().stats();
+    assert_eq!((began.concurrent_markings, began.mark_end_max_ns), (0, 0));
+    // The collecting thread ran all the time, but in its wait for others.
+    assert!(began.mark_start_max_ns > 0 && began.mark_start_cpu_max_ns > 0, "{began:?}");
+    end(&heap, &mutator);
+    let stats = heap.inspect().stats();
+    assert_eq!((stats.concurrent_markings, stats.mark_start_max_ns), (1, began.mark_start_max_ns));
+    stats
+}
+
+#[test]
+fn ends_of_markings_that_mark_on_in_the_stop_are_not_counted_as_short() {
+    let by_marker = marked(|_, m| assert_eq!(m.incremental_marking().finish(), Ok(true)));
+    assert!(by_marker.mark_end_max_ns > 0 && by_marker.mark_end_cpu_max_ns > 0, "{by_marker:?}");
+    assert_eq!(by_marker.concurrent_degenerated, 0);
+    // The program wants all that is dead: that is no fault of the marking, but no short stop.
+    let by_program = marked(|_, m| m.collect().unwrap());
+    assert_eq!((by_program.concurrent_degenerated, by_program.mark_end_max_ns), (0, 0), "{by_program:?}");
+    let by_goal = marked(|heap, m| {
+        let node = node_type(heap);
+        while heap.inspect().stats().concurrent_markings == 0 {
+            m.allocate(node).unwrap();
+        }
+    });
+    assert_eq!((by_goal.concurrent_degenerated, by_goal.mark_end_max_ns), (1, 0), "{by_goal:?}");
+}
+
 #[test]
 fn statistics_can_be_read_while_others_collect() {
     let (heap, reads) = (heap(PRECISE), AtomicU64::new(0));
@@ -73,16 +108,36 @@ fn statistics_can_be_read_while_others_collect() {
 
 #[test]
 fn every_statistic_has_its_value_and_help() {
-    let heap = heap(PRECISE.generational(Generational::Always));
+    let heap = heap(PRECISE.generational(Generational::Always).concurrent(Concurrent::Always));
     let mutator = attach(&heap);
     let node = node_type(&heap);
-    let mut roots = Slots::new(&heap, 1);
+    let mut roots = Slots::new(&heap, 2);
     roots.extend_list(0, &mutator, node, 20_000, 7);
     // Garbage, whose pages are released.
     for _ in 0..200_000 {
         mutator.allocate(node).unwrap();
     }
     mutator.collect().unwrap();
+    // The heap grows until a marking beside the program has begun and ended in short stops.
+    let mut steps = 0..200_000;
+    while heap.inspect().stats().mark_end_max_ns == 0 {
+        let step = steps.next().expect("no marking beside the program ends");
+        roots.extend_list(0, &mutator, node, 100, 7);
+        if step % 5_000 == 4_999 {
+            roots.set(0, 0);
+        }
+        mutator.blocking(std::thread::yield_now).unwrap();
+    }
+    // During another the only reference to an object is overwritten, unless the heap's thread begins or marks on first.
+    while heap.inspect().stats().shaded_objects == 0 {
+        steps.next().expect("nothing is shaded");
+        roots.set(1, new(&mutator, node));
+        link(&mutator, roots.get(1), 0, new(&mutator, node));
+        if mutator.incremental_marking().begin().unwrap() {
+            link(&mutator, roots.get(1), 0, 0);
+            mutator.incremental_marking().finish().unwrap();
+        }
+    }
     heap.set_young_time(Some(Duration::ZERO));
     mutator.allocate(node).unwrap();
     mutator.collect_young().unwrap();
@@ -112,7 +167,8 @@ fn every_statistic_has_its_value_and_help() {
     assert!(swept.iter().sum::<u64>() > 0, "nobody has swept");
     for (statistic, value) in values {
         assert!(statistic.help.ends_with('.'), "{}", statistic.name);
-        let may_be_zero = ["mark_overflows", "barrier_violations", "verified", "threads"];
+        let may_be_zero =
+            ["mark_overflows", "barrier_violations", "verified", "threads", "concurrent_degenerated"];
         // Any of three may have come first, but somebody has swept.
         let by_some =
             ["allocation", "background", "collector"].iter().any(|who| statistic.name.contains(who));
