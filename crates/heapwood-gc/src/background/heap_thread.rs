@@ -5,7 +5,7 @@ use crate::collect::Collector;
 use crate::lock_order::BACKGROUND;
 use crate::state::State;
 use core::ffi::{CStr, c_void};
-use core::ptr::{from_ref, null, null_mut};
+use core::ptr::{from_ref, null_mut};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use heapwood_os::{ForkLock, KernelRef, Lock, Thread};
 
@@ -87,7 +87,7 @@ impl<J: HeapJob> HeapThread<J> {
     /// Ends the thread, if there is one.
     pub(crate) fn end(&self) {
         let state: *const State = self.state.load(Ordering::Relaxed);
-        if state == null() {
+        if state.is_null() {
             return;
         }
         // SAFETY: the heap is here still (`prepare`).

@@ -6,6 +6,7 @@
 
 use super::cause::Cause;
 use super::concurrent_rule::ConcurrentRule;
+use super::concurrent_work::ConcurrentWork;
 use super::session::Session;
 use super::turns::Turns;
 use crate::error::MisuseError;
@@ -15,7 +16,7 @@ use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::PageSnapshots;
 use crate::observe::{AwaitedThread, Record, Stats, Tracing, Verify, report_slow_thread};
-use crate::policy::{GoalPacer, Growth, MarkCycle, Nursery, StartPolicy};
+use crate::policy::{GoalPacer, Growth, Nursery};
 use crate::roots::Roots;
 use crate::settings::options::Config;
 use crate::state::State;
@@ -55,18 +56,8 @@ pub(crate) struct Work {
     pub(super) last_ended: u64,
     /// A concurrent marking, if there is one.
     pub(super) session: Session,
-    /// When concurrent markings start.
-    pub(super) start: StartPolicy,
-    /// The budget ends where one is to start.
-    pub(super) starts_next: bool,
-    /// CPU time of the marker beside the program since the last full collection.
-    pub(super) beside: u64,
-    /// The concurrent marking that this full collection ends, if it does, and the bytes that were promoted during it.
-    pub(super) ended: Option<(MarkCycle, usize)>,
-    /// The cause of the collection that ends a concurrent marking in a stop, before the marker could end it.
-    pub(super) overtaken_by: Option<Cause>,
-    /// When the last full collection ended, in nanoseconds of the monotonic clock.
-    pub(super) full_ended: u64,
+    /// Notes for markings beside the program.
+    pub(super) concurrent: ConcurrentWork,
 }
 
 impl Work {
@@ -81,12 +72,7 @@ impl Work {
             left_by_arenas: 0,
             last_ended: clock::monotonic_ns(),
             session: Session::None,
-            start: StartPolicy::default(),
-            starts_next: false,
-            beside: 0,
-            ended: None,
-            overtaken_by: None,
-            full_ended: clock::monotonic_ns(),
+            concurrent: ConcurrentWork::new(),
         }
     }
 
@@ -304,7 +290,7 @@ impl Collector {
         let ends = work.session.is_active() && cause.expected(state, &work.nursery) == Collection::Full;
         if ends {
             // A concurrent marking ends first, in a stop.
-            work.overtaken_by = Some(cause);
+            work.concurrent.overtaken_by = Some(cause);
             let Ok(()) = self.run_stopped(state, Cause::FinishMarking { at_once: true }, &mut work);
         }
         // Its end frees what was dead when it started. Who asks for a collection, or finds no room, wants all.
@@ -324,7 +310,8 @@ impl Collector {
         let Cause::BudgetExhausted(bytes) = cause else { return false };
         let room = state.cycles().goal().load(Ordering::Relaxed).saturating_sub(work.size(state));
         let allocated = state.space().stats().allocated_in_cycle;
-        let starts = core::mem::take(&mut work.starts_next) && allocated.saturating_add(bytes) < room;
+        let starts =
+            core::mem::take(&mut work.concurrent.starts_next) && allocated.saturating_add(bytes) < room;
         if starts {
             state.space().set_budget(room);
             state.marking_requests().start();

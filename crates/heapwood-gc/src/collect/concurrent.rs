@@ -46,7 +46,7 @@ impl Collector {
             });
             let cpu = clock::thread_cpu_ns() - cpu;
             work.spent += cpu / COUNTED_PART;
-            work.beside += cpu;
+            work.concurrent.beside += cpu;
             self.record().lock().add_cpu(cpu);
             if !done {
                 continue;

@@ -10,6 +10,7 @@
 //! | `session` | whether there is a concurrent marking |
 //! | `concurrent` | a concurrent marking: its start, its slices beside the program, its end |
 //! | `concurrent_rule` | which full collections mark so |
+//! | `concurrent_work` | what collections note for them |
 //! | `turns` | whose turn it is: the marker's or a collection's |
 //!
 //! Invariant: one collection runs at a time, on a thread whose mutators are stopped, or which has none.
@@ -18,6 +19,7 @@ mod cause;
 mod collector;
 mod concurrent;
 mod concurrent_rule;
+mod concurrent_work;
 mod phases;
 mod plan;
 mod run;

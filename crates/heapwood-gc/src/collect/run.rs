@@ -39,7 +39,7 @@ impl Collector {
         let totals = self.account(&pause, work, kind, &marked, &times);
         let ended = work.ended_totals(state);
         // Who ended a concurrent marking before its time names its own cause.
-        let reported = work.overtaken_by.unwrap_or(cause);
+        let reported = work.concurrent.overtaken_by.unwrap_or(cause);
         let next = self.set_goal(&pause, work, kind, &prepared, &totals, &published);
         self.begin_cycle(&pause, work, kind, &next);
         self.verify_after_marking(&pause, kind);

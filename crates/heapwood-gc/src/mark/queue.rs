@@ -276,10 +276,9 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// Marks and scans the object of an edge of a concurrent marking, if it is not marked.
     pub(super) fn follow_edge(&mut self, edge: usize) {
+        let Some(object) = self.in_snapshot(edge) else { return };
         // SAFETY: edges of the snapshot are bases of objects, and all markers set bits in compatible ways.
-        if let Some(object) = self.in_snapshot(edge)
-            && unsafe { M::Bits::set_at_once(self.marks, object) }
-        {
+        if unsafe { M::Bits::set_at_once(self.marks, object) } {
             self.visit_marked(object, self.entry(object));
         }
     }

@@ -139,6 +139,8 @@ pub(crate) mod start {
     /// young collection comes first, but no more than that many times.
     pub(crate) const MOST_YOUNG: usize = 1 << 20;
     pub(crate) const MOST_TRIES: u32 = 3;
+    /// The same where barriers have noted more objects than this that the marker has not taken.
+    pub(crate) const MOST_NOTED: usize = 64;
 }
 
 /// The share of one CPU that each kind of background work takes, and when it begins.

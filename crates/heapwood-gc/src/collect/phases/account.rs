@@ -50,12 +50,12 @@ pub(in crate::collect) struct NextCycle {
 impl Work {
     /// The concurrent marking that this pause ends, if it does, before the policies take it.
     pub(in crate::collect) fn ended_totals(&self, state: &State) -> Option<ConcurrentTotals> {
-        self.ended.map(|(cycle, _)| ConcurrentTotals {
-            mark_ns: self.beside,
+        self.concurrent.ended.map(|(cycle, _)| ConcurrentTotals {
+            mark_ns: self.concurrent.beside,
             bytes: cycle.marked,
             shaded: state.marking_log().counts().objects,
-            in_stop: self.overtaken_by.is_some(),
-            degenerated: self.overtaken_by.is_some_and(Cause::is_allocation),
+            in_stop: self.concurrent.overtaken_by.is_some(),
+            degenerated: self.concurrent.overtaken_by.is_some_and(Cause::is_allocation),
         })
     }
 
@@ -63,11 +63,14 @@ impl Work {
     fn learn_rates(&mut self, totals: &CollectionTotals, concurrent: Option<MarkCycle>, last: usize) {
         let now = clock::monotonic_ns();
         let grown = (totals.old + totals.allocated).saturating_sub(last);
-        self.start.after_growth(grown, now.saturating_sub(core::mem::replace(&mut self.full_ended, now)));
-        let is_late = self.overtaken_by.take().is_some_and(Cause::is_allocation);
+        self.concurrent.start.after_growth(
+            grown,
+            now.saturating_sub(core::mem::replace(&mut self.concurrent.full_ended, now)),
+        );
+        let is_late = self.concurrent.overtaken_by.take().is_some_and(Cause::is_allocation);
         match concurrent {
-            Some(cycle) => self.start.after_concurrent(cycle, is_late),
-            None => self.start.after_stop(MarkCycle { marked: totals.live, ns: totals.ns }),
+            Some(cycle) => self.concurrent.start.after_concurrent(cycle, is_late),
+            None => self.concurrent.start.after_stop(MarkCycle { marked: totals.live, ns: totals.ns }),
         }
     }
 }
@@ -117,7 +120,7 @@ impl Collector {
         let mut goal = goal_before;
         match kind {
             PauseKind::Full | PauseKind::FinalMark(_) => {
-                let ended = work.ended.take();
+                let ended = work.concurrent.ended.take();
                 work.learn_rates(totals, ended.map(|(cycle, _)| cycle), state.cycles().live_in_full());
                 state.cycles().set_live_in_full(totals.live);
                 let growth = self.growth(pause, work, totals);
@@ -127,7 +130,7 @@ impl Collector {
                 // left in any case.
                 let unseen = ended.map_or(0, |(_, promoted)| promoted.min(growth / 2));
                 goal = self.pacer().goal(totals.live, growth - unseen, bounds);
-                let beside = core::mem::take(&mut work.beside);
+                let beside = core::mem::take(&mut work.concurrent.beside);
                 work.nursery.after_full(
                     Efficiency { ns: efficiency.ns + beside, ..efficiency },
                     published.overflowed,
@@ -149,16 +152,18 @@ impl Collector {
 
     /// Asks for a concurrent marking if it is time; otherwise the budget ends where it will be, if nothing else comes before.
     fn start_concurrent(&self, state: &State, work: &mut Work, budget: usize, goal: usize) -> usize {
-        work.starts_next = false;
+        work.concurrent.starts_next = false;
         if !self.marks_concurrently(state) {
             return budget;
         }
-        let Some(line) = work.start.line(state.cycles().live_in_full(), goal) else { return budget };
+        let Some(line) = work.concurrent.start.line(state.cycles().live_in_full(), goal) else {
+            return budget;
+        };
         let left = line.saturating_sub(work.size(state));
         if left == 0 {
             state.marking_requests().start();
         } else if work.nursery.next() == NextCollection::Full {
-            work.starts_next = true;
+            work.concurrent.starts_next = true;
             return budget.min(left.max(LEAST_BUDGET));
         }
         budget

@@ -34,7 +34,8 @@ impl Collector {
     pub(in crate::collect) fn end_marking(&self, pause: &Pause<'_>, work: &mut Work, kind: PauseKind) {
         let (state, world) = (pause.state(), pause.world());
         if let PauseKind::FinalMark(_) = kind {
-            work.ended = work.session.active().map(|session| (session.cycle(), session.promoted()));
+            work.concurrent.ended =
+                work.session.active().map(|session| (session.cycle(), session.promoted()));
             work.session = Session::None;
             world.note_large_survivors();
             state.marking_log().end(|object| world.forget_freed(object));

@@ -8,7 +8,7 @@ use super::super::plan::{Observed, PauseKind, plan};
 use super::prepare::Prepared;
 use crate::observe::{RootBytes, Times};
 use crate::pause::Pause;
-use crate::policy::start_limits::MOST_YOUNG;
+use crate::policy::start_limits::{MOST_NOTED, MOST_YOUNG};
 use crate::roots::Source;
 use crate::state::barrier_bits::MARK;
 use heapwood_heap::Collection;
@@ -52,9 +52,16 @@ impl Collector {
             overflowed: pause.state().remembered().has_overflowed(),
             nursery_is_on: work.nursery.is_on(),
             session: work.session.phase(),
-            waits: cause.may_wait() && pause.world().allocated_bytes(pause.owners()) > MOST_YOUNG,
+            waits: cause.may_wait() && self.has_much_first(pause),
             deadline: times.marking.wall.saturating_add(time),
         })
+    }
+
+    /// Whether a pause that may wait has much to do first: for young objects, or for what barriers have noted, of which each may
+    /// be the only path to others.
+    fn has_much_first(&self, pause: &Pause<'_>) -> bool {
+        let noted = pause.state().marking_log().waiting();
+        noted > MOST_NOTED || pause.world().allocated_bytes(pause.owners()) > MOST_YOUNG
     }
 
     /// How many bytes of roots a collection looks at, if it is to be told.

@@ -427,12 +427,12 @@ mod tests {
         assert!(mine.is_none());
         lost.iter().for_each(|object| log.missed(object % 5));
         assert_eq!(log.counts().rescans, 5);
-        assert!(log.rescan().any() && log.rescan().take(0) == 0b11111);
+        assert!(log.unlogged().any() && log.unlogged().take(0) == 0b11111);
         assert_eq!(take_all(&log).len(), 2 * CHUNK_ENTRIES);
         assert_eq!(shade(&log, &mut mine, 1..=1), []);
         log.hand_in(mine.take().unwrap());
         assert_eq!(take_all(&log), [1]);
-        log.rescan().forget();
+        log.unlogged().forget();
         log.end(|_| panic!("nothing was freed"));
         // The same where the kernel gives no more memory than the marking began with.
         log.begin(&KERNEL, None, HEAP).unwrap();

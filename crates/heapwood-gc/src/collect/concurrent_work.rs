@@ -1,0 +1,35 @@
+//! What collections note for markings beside the program. Invariant: only the holder of the collector's lock uses it.
+
+use super::cause::Cause;
+use crate::policy::{MarkCycle, StartPolicy};
+use heapwood_os::process::clock;
+
+/// Notes for markings beside the program.
+pub(super) struct ConcurrentWork {
+    /// When they start.
+    pub(super) start: StartPolicy,
+    /// The budget ends where one is to start.
+    pub(super) starts_next: bool,
+    /// CPU time of the marker beside the program since the last full collection.
+    pub(super) beside: u64,
+    /// The marking that this full collection ends, if it does, and the bytes that were promoted during it.
+    pub(super) ended: Option<(MarkCycle, usize)>,
+    /// The cause of the collection that ends one in a stop, before the marker could end it.
+    pub(super) overtaken_by: Option<Cause>,
+    /// When the last full collection ended, in nanoseconds of the monotonic clock.
+    pub(super) full_ended: u64,
+}
+
+impl ConcurrentWork {
+    /// Of a heap in which nothing was collected.
+    pub(super) fn new() -> Self {
+        ConcurrentWork {
+            start: StartPolicy::default(),
+            starts_next: false,
+            beside: 0,
+            ended: None,
+            overtaken_by: None,
+            full_ended: clock::monotonic_ns(),
+        }
+    }
+}
