@@ -204,8 +204,8 @@ impl<'m> Owner<'m> {
             }
         };
         let address = cell.as_ptr() as usize;
-        // SAFETY: this mutator allocates from the span, whose shape is the one that this layout shares; mutators are
-        // stopped while marking goes on.
+        // SAFETY: this mutator allocates from the span, whose shape is the one that this layout shares; no marking visits
+        // a cell before it is allocated.
         unsafe { per_object::write(self.allocator.shapes(), self.heap().pointer_bits(), id, address) };
         // SAFETY: `peek` returned the cell; it is all zeros.
         unsafe { from.commit(cell, size) };
@@ -367,10 +367,11 @@ impl<'m> Owner<'m> {
             if spans.at(page).is_held() && request.buffer.span() != Some(page) {
                 continue;
             }
-            self.put_to_use(request, cell);
+            // Before the freed bit goes: a marker beside the program that a stray word leads here then sees the layout.
             // SAFETY: the cell is of the class and the span of the shape. No other mutator holds the span, others do
-            // this under the lock, and no marking is under way.
+            // this under the lock, and no marking visits a freed cell.
             unsafe { per_object::write(self.allocator.shapes(), self.heap().pointer_bits(), id, cell) };
+            self.put_to_use(request, cell);
             drop(central);
             return Some(cell);
         }

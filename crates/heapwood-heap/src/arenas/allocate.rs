@@ -7,7 +7,7 @@ use super::layout::ArenaLayout;
 use crate::alloc::owner::Owner;
 use crate::error::SpaceError;
 use crate::granule::GRANULE;
-use crate::layout::pointer_bits;
+use crate::layout::pointer_bits::{self, MOST_AT_ONCE};
 use crate::publication;
 use crate::spans::span::Span;
 use heapwood_layout::WORD;
@@ -233,7 +233,8 @@ impl Owner<'_> {
         let (cursor, next) = (arena.cursor(), arena.cursor().next_multiple_of(GRANULE));
         if cursor != next && next <= arena.real_limit.get() {
             let bits = self.heap().pointer_bits();
-            // SAFETY: the words are this arena's, which this thread owns, and no marking reads them now.
+            // SAFETY: the words are this arena's, which this thread owns, and no marking visits them before the frontier
+            // has passed them.
             unsafe {
                 bits.write(cursor..next, |out, first| pointer_bits::clear(out, first, (next - cursor) / WORD))
             };
@@ -248,14 +249,19 @@ impl Owner<'_> {
         if start == cursor {
             return;
         }
-        let (count, words) = ((cursor - start) / arena.step(), layout.words());
-        let bits = self.heap().pointer_bits();
-        // SAFETY: the words are this arena's, which this thread owns or has stopped, and no marking reads them now.
-        unsafe {
-            bits.write(start..cursor, |out, first| match count {
-                1 if words <= 64 => pointer_bits::put(out, first, words, layout.mask()[0]),
-                _ => mask_times(layout.mask(), words, count, out, first),
-            });
+        let (bits, words) = (self.heap().pointer_bits(), layout.words());
+        let most = MOST_AT_ONCE / arena.step() * arena.step();
+        for at in (start..cursor).step_by(most) {
+            let end = cursor.min(at + most);
+            let count = (end - at) / arena.step();
+            // SAFETY: the words are this arena's, which this thread owns or has stopped, and no marking visits them
+            // before the frontier has passed them.
+            unsafe {
+                bits.write(at..end, |out, first| match count {
+                    1 if words <= 64 => pointer_bits::put(out, first, words, layout.mask()[0]),
+                    _ => mask_times(layout.mask(), words, count, out, first),
+                });
+            }
         }
         arena.run_start.set(cursor);
     }

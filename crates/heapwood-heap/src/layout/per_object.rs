@@ -12,7 +12,7 @@ use heapwood_layout::program::decode::mask_times;
 ///
 /// # Safety
 /// 1. The cell is of the shape's size class, in a span of the shape that objects of the shape share.
-/// 2. This thread owns the span, and no marking is under way.
+/// 2. This thread owns the span, and no marking visits an object in the cell.
 /// 3. The shape is one of `shapes`.
 #[inline]
 pub(crate) unsafe fn write(shapes: &Shapes, table: &PointerBits, id: ShapeId, cell: usize) {

@@ -2,12 +2,16 @@
 //! pointers are, or, where the bits have room for it, the number of the object's shape. Invariant: in a shared span,
 //! the bits of an object are those of its layout, and zero to the end of its cell, or their first two whole bytes are
 //! its shape's number; elsewhere they mean nothing. A span's bits fill whole words, so they belong to the span's owner.
-//! They stand beside the heap rather than in each span, as mark bits do (docs/design/memory.md).
+//! A marker beside the program reads those of old objects while the owner writes those of their neighbours into the same
+//! words, which the owner therefore stores as a whole, with the old bits unchanged. They stand beside the heap rather
+//! than in each span, as mark bits do (docs/design/memory.md).
 
 use crate::address::ObjectRef;
 use crate::granule::GRANULE;
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
+use crate::layout::size_class::MAX_SMALL;
 use core::ops::Range;
+use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_layout::WORD;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
@@ -18,9 +22,14 @@ const BYTES: usize = 64 * WORD;
 pub(crate) const ROOM_FOR_NUMBER: usize = 192;
 const _: () = assert!(MAX_SHAPES <= 1 << 16 && ROOM_FOR_NUMBER >= 2 * 8 * WORD + (8 * WORD - GRANULE));
 
+/// The most bytes of the heap whose bits are written at once.
+pub(crate) const MOST_AT_ONCE: usize = MAX_SMALL;
+/// The words with their bits, wherever they begin.
+const MOST_WORDS: usize = MOST_AT_ONCE.div_ceil(BYTES) + 1;
+
 /// The bits of a heap whose reservation starts at `base`.
 pub struct PointerBits {
-    bits: MappedArray<u64>,
+    bits: MappedArray<AtomicU64>,
     base: usize,
     /// The place where the byte of bits for address 0 would be.
     origin: *mut u8,
@@ -35,7 +44,7 @@ impl PointerBits {
     /// Reserves bits for `reservation` bytes from `base`.
     pub(crate) fn new(kernel: KernelRef, base: usize, reservation: usize) -> Result<Self, OsError> {
         assert!(base.is_multiple_of(BYTES));
-        let bits = MappedArray::<u64>::new(kernel, reservation.div_ceil(BYTES))?;
+        let bits = MappedArray::<AtomicU64>::new(kernel, reservation.div_ceil(BYTES))?;
         let origin = bits.as_ptr().cast::<u8>().wrapping_sub(base / (8 * WORD));
         Ok(PointerBits { bits, base, origin })
     }
@@ -54,19 +63,49 @@ impl PointerBits {
         let _ = unsafe { self.bits.decommit(from / BYTES..(from + bytes) / BYTES) };
     }
 
-    /// Writes the bits of the cell `cell`: `write` gets the words that hold them and the first bit, and changes no
-    /// others.
+    /// Writes the bits of the bytes `cell`, at most [`MOST_AT_ONCE`]: `write` gets the words that hold them and the
+    /// first bit, and changes no others.
+    ///
+    /// # Panics
+    /// There are more bytes.
     ///
     /// # Safety
-    /// 1. The cell lies in a span that this thread owns, and no marking is under way.
+    /// 1. The cell lies in a span that this thread owns, and no marking visits an object there.
+    #[inline]
     pub(crate) unsafe fn write(&self, cell: Range<usize>, write: impl FnOnce(&mut [u64], usize)) {
         let first = (cell.start - self.base) / WORD;
         let end = (cell.end - self.base) / WORD;
-        let (low, high) = (first / 64, end.div_ceil(64));
+        let words = first / 64..end.div_ceil(64);
+        // SAFETY: contract 1.
+        unsafe {
+            match words.len() {
+                0..=2 => self.write_words::<2>(words, first % 64, write),
+                _ => self.write_words::<MOST_WORDS>(words, first % 64, write),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As [`write`](Self::write)'s.
+    #[inline]
+    unsafe fn write_words<const N: usize>(
+        &self,
+        words: Range<usize>,
+        first: usize,
+        write: impl FnOnce(&mut [u64], usize),
+    ) {
         // SAFETY: contract 1; the words of a span are its own (pages are multiples of what a word covers), and they are
         // committed.
-        let words = unsafe { core::slice::from_raw_parts_mut(self.bits.at(low), high - low) };
-        write(words, first - low * 64);
+        let word = |index: usize| unsafe { &*self.bits.at(index) };
+        let mut copy = [0; N];
+        let copy = &mut copy[..words.len()];
+        words
+            .clone()
+            .zip(copy.iter_mut())
+            .for_each(|(index, bits)| *bits = word(index).load(Ordering::Relaxed));
+        write(copy, first);
+        // A marker that reads a word meanwhile wants the bits of its neighbours, which are the same before and after.
+        words.zip(copy.iter()).for_each(|(index, bits)| word(index).store(*bits, Ordering::Relaxed));
     }
 
     fn number_of(&self, cell: usize) -> *mut u16 {
@@ -76,10 +115,11 @@ impl PointerBits {
     /// Writes the number of its shape for a cell of at least [`ROOM_FOR_NUMBER`] bytes.
     ///
     /// # Safety
-    /// 1. The cell lies in a span that this thread owns, and no marking is under way.
+    /// 1. The cell lies in a span that this thread owns, and no marking visits an object there.
     #[inline]
     pub(crate) unsafe fn write_shape(&self, cell: usize, shape: ShapeId) {
-        // SAFETY: contract 1; both bytes cover this cell alone, and are committed.
+        // SAFETY: contract 1; both bytes cover this cell alone, and are committed. A marker reads the bytes of its
+        // neighbours, and those of this cell only after whoever makes an object of it has published that.
         unsafe { self.number_of(cell).write_unaligned(shape.index() as u16) };
     }
 
@@ -104,7 +144,7 @@ impl PointerBits {
         let first = (object.start - self.base) / WORD;
         let last = (object.end - self.base) / WORD - 1;
         // SAFETY: the bits of spans are committed (contract 1).
-        let read = |index: usize| unsafe { self.bits.at(index).read() };
+        let read = |index: usize| unsafe { &*self.bits.at(index) }.load(Ordering::Relaxed);
         let (mut index, last_index) = (first / 64, last / 64);
         let mut word = read(index) & u64::MAX << (first % 64);
         loop {

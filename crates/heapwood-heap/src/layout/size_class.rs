@@ -163,10 +163,11 @@ pub(crate) const fn reciprocal(cell: usize) -> u64 {
     (1u64 << 32).div_ceil(cell as u64)
 }
 
-/// The number of the cell at `offset` bytes in a span.
+/// The number of the cell at `offset` bytes in a span. It may be any if the two are of different spans, as where one is
+/// made just now.
 #[inline(always)]
 pub(crate) fn cell_at(offset: usize, reciprocal: u64) -> usize {
-    ((offset as u64 * reciprocal) >> 32) as usize
+    ((offset as u64).wrapping_mul(reciprocal) >> 32) as usize
 }
 
 const _: () = assert!(SizeClass::new(CLASSES - 1).cell_size() == MAX_SMALL);

@@ -250,12 +250,13 @@ impl Span {
     /// The first byte of the cell at an address, whether or not it holds an object.
     #[inline]
     pub fn cell_in(&self, address: Address) -> Option<Address> {
-        let address = address.get();
-        if address < self.cells_start() || address >= self.cells_end() {
+        // Each field is read once: the span may be made anew meanwhile.
+        let (address, start) = (address.get(), self.cells_start());
+        if address < start || address >= self.cells_end() {
             return None;
         }
-        let index = cell_at(address - self.cells_start(), self.reciprocal.load(Ordering::Relaxed));
-        Some(Address::new(self.cells_start() + index * self.cell_size() as usize))
+        let index = cell_at(address - start, self.reciprocal.load(Ordering::Relaxed));
+        Some(Address::new(start.wrapping_add(index.wrapping_mul(self.cell_size() as usize))))
     }
 
     /// The cell size; 0 for a large object.
