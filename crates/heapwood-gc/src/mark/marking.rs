@@ -77,7 +77,8 @@ impl Marking {
         let workers = self.workers.iter().flatten().find(|workers| self.helpers > 0 && workers.are_here());
         let (marked, helped) = match workers {
             Some(workers) => {
-                let (marked, markers) = workers.mark(graph, pause, &mut self.stacks, self.helpers);
+                let roots = |marker: &mut dyn ScanRoots| pause.scan_roots(Collection::Full, marker);
+                let (marked, markers) = workers.mark((graph, false), &mut self.stacks, self.helpers, roots);
                 (marked, markers > 1)
             }
             None => {
@@ -134,6 +135,12 @@ impl Marking {
     pub(crate) fn give_up(&mut self) {
         self.stacks.clear();
         self.rescan.forget();
+    }
+
+    /// Marks everything that a concurrent marking has left, with helpers if it has left much. Returns its totals.
+    pub(crate) fn finish_session(&self, session: &mut MarkSession, pause: &Pause<'_>) -> MarkTotals {
+        let workers = self.workers.iter().flatten().find(|workers| self.helpers > 0 && workers.are_here());
+        session.finish(pause.state(), pause.world(), workers.map(|workers| (workers, self.helpers)))
     }
 
     /// Gives memory back after a deep marking.

@@ -139,7 +139,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     #[inline(always)]
     pub(super) fn entry(&self, addr: usize) -> PageEntry {
         // SAFETY: edges lie below the committed end, whose entries are committed.
-        unsafe { *self.entries.add((addr - self.base) / PAGE_SIZE) }
+        unsafe { PageEntry::load(self.entries.add((addr - self.base) / PAGE_SIZE)) }
     }
 
     #[inline(always)]
@@ -400,7 +400,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 }
                 self.mode.scope().marked(edge);
                 // SAFETY: edges lie below the committed end, whose entries are committed.
-                let entry = unsafe { *entries.add((edge - base) / PAGE_SIZE) };
+                let entry = unsafe { PageEntry::load(entries.add((edge - base) / PAGE_SIZE)) };
                 if entry.is(ScanKind::NoPointers) {
                     // Counted without a read of the object. SAFETY: the entry of a span holds the number of a
                     // registered shape.

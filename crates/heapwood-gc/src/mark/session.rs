@@ -9,6 +9,7 @@ use super::mode::{Alone, Composed, Concurrent, Mode, Snapshot, Unlimited, UntilA
 use super::queue::{Graph, MarkTotals, Marker};
 use super::shading::MARK_ONLY;
 use super::stack::MarkStacks;
+use super::workers::Workers;
 use crate::pause::Pause;
 use crate::policy::MarkCycle;
 use crate::state::rescan_set::RescanSet;
@@ -19,6 +20,9 @@ use heapwood_os::{KernelRef, OsError, Pagemap};
 
 /// Shaded objects whose memory is on its way while those before them are scanned.
 const AHEAD: usize = 8;
+
+/// Edges on the stack of a marking that ends late from which on helpers are worth their start.
+const MANY_EDGES: usize = 256;
 
 type StoppedMode<'h> = Composed<Alone<'h>, Snapshot, Unlimited>;
 type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
@@ -93,8 +97,22 @@ impl MarkSession {
         self.since.bytes
     }
 
-    /// Marks everything that is left; returns the session's totals.
-    pub(crate) fn finish(&mut self, state: &State, world: &Stopped<'_>) -> MarkTotals {
+    /// Marks everything that is left, with so many helpers if that is much; returns the session's totals.
+    pub(super) fn finish(
+        &mut self,
+        state: &State,
+        world: &Stopped<'_>,
+        workers: Option<(&Workers, usize)>,
+    ) -> MarkTotals {
+        if let Some((workers, helpers)) = workers.filter(|_| self.stacks.edges.len() >= MANY_EDGES) {
+            let rescan = state.marking_log().rescan();
+            state.marking_log().commit_sets(state.space().committed_end());
+            let view = world.marking_view();
+            let graph = Graph { state, marks: view.mark_side(), view, world: Some(world), rescan };
+            let (marked, _) = workers.mark((graph, true), &mut self.stacks, helpers, |_| ());
+            self.add(marked);
+        }
+        // What barriers have noted, and what that leads to.
         self.stopped((state, world), |marker| marker.mark_all(state.marking_log(), &|| false));
         self.totals.plus(self.since)
     }

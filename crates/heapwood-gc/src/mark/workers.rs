@@ -8,16 +8,15 @@
 
 use super::blocks::Blocks;
 use super::marker_pool::MarkerPool;
-use super::mode::{Composed, Full, Together, Unlimited};
+use super::mode::{Composed, Full, Scope, Snapshot, Together, Unlimited};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::stack::MarkStacks;
 use crate::lock_order::MARK_TOTALS;
-use crate::pause::Pause;
+use crate::roots::ScanRoots;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use heapwood_heap::{Collection, Stopped};
 use heapwood_os::process::clock::thread_cpu_ns;
 use heapwood_os::threads::futex::{wait, wake};
 use heapwood_os::threads::stack::thread_pointer;
@@ -32,7 +31,7 @@ const MARKING: u32 = 2;
 /// Blocks for each marker: one that it fills or empties, and some on their way.
 const BLOCKS_EACH: usize = 4;
 
-type TogetherMode<'h> = Composed<Together<'h>, Full, Unlimited>;
+type TogetherMode<'h, S> = Composed<Together<'h>, S, Unlimited>;
 
 /// Shared by the collector and its helpers.
 struct WorkersShared {
@@ -45,8 +44,44 @@ struct WorkersShared {
     totals: Lock<HelperTotals, MARK_TOTALS>,
 }
 
-/// The graph to mark.
-struct Job<'h>(Graph<'h>);
+/// The graph to mark: all of it, or what a concurrent marking has left.
+struct Job<'h> {
+    graph: Graph<'h>,
+    is_snapshot: bool,
+}
+
+impl Job<'_> {
+    /// Marks as a member of the pool; `begin` gives the marker its first edges.
+    fn mark(
+        &self,
+        pool: (&MarkerPool, &Blocks),
+        stacks: &mut MarkStacks,
+        waits: bool,
+        begin: impl FnOnce(&mut dyn ScanRoots),
+    ) -> MarkTotals {
+        match self.is_snapshot {
+            false => self.mark_scope(Full, pool, stacks, waits, begin),
+            true => self.mark_scope(Snapshot, pool, stacks, waits, begin),
+        }
+    }
+
+    fn mark_scope<S: Scope>(
+        &self,
+        scope: S,
+        pool: (&MarkerPool, &Blocks),
+        stacks: &mut MarkStacks,
+        waits: bool,
+        begin: impl FnOnce(&mut dyn ScanRoots),
+    ) -> MarkTotals {
+        let world = self.graph.world.expect("helpers mark a stopped heap");
+        let mode: TogetherMode<'_, S> =
+            Composed { team: Together::new(world, pool, waits), scope, limit: Unlimited };
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::new(self.graph, stacks, &pagemap, mode);
+        begin(&mut marker);
+        marker.drain()
+    }
+}
 
 /// The totals of the helpers in a marking, and their CPU time.
 #[derive(Clone, Copy, Default)]
@@ -136,26 +171,23 @@ impl Workers {
         self.is_one(|thread| !thread.is_here())
     }
 
-    /// Marks with at most N helpers; the calling thread takes part, and scans the roots. Also returns the number of
-    /// threads that marked.
+    /// Marks with at most N helpers: all that `begin` leads to, or also what a concurrent marking has left on `stacks`. The
+    /// calling thread takes part. Also returns the number of threads that marked.
     pub(super) fn mark(
         &self,
-        graph: Graph<'_>,
-        pause: &Pause<'_>,
+        (graph, is_snapshot): (Graph<'_>, bool),
         stacks: &mut MarkStacks,
         most: usize,
+        begin: impl FnOnce(&mut dyn ScanRoots),
     ) -> (MarkTotals, u64) {
         let WorkersShared { pool, blocks, call, job, totals } = &*self.shared;
-        let this = Job(graph);
+        let this = Job { graph, is_snapshot };
         *totals.lock() = HelperTotals::default();
         job.store((&raw const this).cast_mut().cast(), Ordering::Relaxed);
         pool.open();
         call.fetch_add(MARKING, Ordering::Release);
         wake(call, most.min(i32::MAX as usize) as i32);
-        let pagemap = Pagemap::new();
-        let mut marker = Marker::new(graph, stacks, &pagemap, mode(pause.world(), (pool, blocks), false));
-        pause.scan_roots(Collection::Full, &mut marker);
-        let mine = marker.drain();
+        let mine = this.mark((pool, blocks), stacks, false, begin);
         // Nobody joins a marking that has ended; when all have left, nobody uses the job.
         pool.close();
         job.store(null_mut(), Ordering::Relaxed);
@@ -163,10 +195,6 @@ impl Workers {
         let (helpers_cpu_ns, helpers) = (totals.cpu_ns, totals.workers as u32);
         (MarkTotals { helpers_cpu_ns, helpers, ..mine.plus(totals.marked) }, totals.workers as u64 + 1)
     }
-}
-
-fn mode<'h>(world: &'h Stopped<'_>, pool: (&'h MarkerPool, &'h Blocks), waits: bool) -> TogetherMode<'h> {
-    Composed { team: Together::new(world, pool, waits), scope: Full, limit: Unlimited }
 }
 
 impl Drop for Workers {
@@ -216,13 +244,10 @@ impl WorkerTask {
     fn mark(&mut self, shared: &WorkersShared) {
         let began = thread_cpu_ns();
         // SAFETY: the job was stored before the pool was opened, and stays until all members have left.
-        let Job(graph) = unsafe { &*shared.job.load(Ordering::Relaxed) };
-        let state = graph.state;
+        let job = unsafe { &*shared.job.load(Ordering::Relaxed) };
+        let state = job.graph.state;
         state.marking_threads().begin_helping(self.number, thread_pointer());
-        let pagemap = Pagemap::new();
-        let world = graph.world.expect("helpers mark a stopped heap");
-        let mode = mode(world, (&shared.pool, &shared.blocks), true);
-        let marked = Marker::new(*graph, &mut self.stacks, &pagemap, mode).drain();
+        let marked = job.mark((&shared.pool, &shared.blocks), &mut self.stacks, true, |_| ());
         state.marking_threads().end_helping(self.number);
         let mut totals = shared.totals.lock();
         totals.marked = totals.marked.plus(marked);

@@ -200,8 +200,7 @@ impl Spans {
     pub(crate) unsafe fn add(&self, page: PageIndex, span: Span, kind: ScanKind) {
         let (pages, shape) = (span.pages(), span.shape());
         self.witness.make(page, || span.swept_in());
-        // SAFETY: contract 1; pages in use lie below the committed end.
-        unsafe { self.descriptors.at(page.0).write(span) };
+        self.at(page).remake(span);
         self.table.set_span(page, pages, kind, shape);
     }
 
@@ -210,8 +209,7 @@ impl Spans {
     /// # Safety
     /// 1. The caller owns the chunk, and no arena has it.
     pub(crate) unsafe fn renew(&self, page: PageIndex, span: Span) {
-        // SAFETY: contract 1; pages in use lie below the committed end.
-        unsafe { self.descriptors.at(page.0).write(span) };
+        self.at(page).remake(span);
     }
 
     /// Ends an arena chunk that the caller owns: its pages have no span any more.

@@ -27,6 +27,16 @@ impl PageEntry {
         PageEntry(kind as u64 | (shape.index() as u64) << SHAPE_SHIFT | (back as u64) << BACK_SHIFT)
     }
 
+    /// Reads the entry at this place in a table, while other threads may write it.
+    ///
+    /// # Safety
+    /// 1. The place is one of a table, and committed.
+    #[inline(always)]
+    pub unsafe fn load(at: *const PageEntry) -> PageEntry {
+        // SAFETY: contract 1; entries are written by atomic stores.
+        PageEntry(unsafe { AtomicU64::from_ptr(at.cast_mut().cast()) }.load(Ordering::Relaxed))
+    }
+
     /// The scan kind of objects here; `None` where no span is.
     #[inline(always)]
     pub fn kind(self) -> Option<ScanKind> {

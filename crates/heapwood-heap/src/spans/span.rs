@@ -19,7 +19,7 @@
 use crate::address::{Address, ObjectRef};
 use crate::layout::shape_id::ShapeId;
 use crate::layout::size_class::{cell_at, reciprocal};
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use heapwood_os::memory::region::Zeroed;
 use heapwood_pages::PageCount;
 
@@ -30,17 +30,18 @@ pub(crate) const NO_SPAN: u32 = 0;
 #[repr(C, align(64))]
 pub struct Span {
     /// The address of the first cell.
-    cells_start: usize,
+    cells_start: AtomicUsize,
     /// One past the last cell; for a large object, one past its last byte.
-    cells_end: usize,
+    cells_end: AtomicUsize,
     /// [`reciprocal`] of the cell size; for an arena chunk, the number of its arena.
-    reciprocal: u64,
+    reciprocal: AtomicU64,
     /// The fresh range, in bytes from the first cell: its start in the low half, the frontier in the high half.
     fresh_range: AtomicU64,
-    pages: u32,
+    pages: AtomicU32,
     /// 0 for a large object.
-    cell_size: u32,
-    shape: ShapeId,
+    cell_size: AtomicU32,
+    /// The index of its shape.
+    shape: AtomicU32,
     /// The cycle in which this span was swept.
     swept_in: AtomicU32,
     /// The next span of its batch.
@@ -80,8 +81,8 @@ impl Span {
         let used = pages.bytes() / cell_size * cell_size;
         let reciprocal = reciprocal(cell_size);
         Span {
-            cell_size: cell_size as u32,
-            reciprocal,
+            cell_size: AtomicU32::new(cell_size as u32),
+            reciprocal: AtomicU64::new(reciprocal),
             ..Self::new(start, pages, used, shape, (cycle, fresh))
         }
     }
@@ -105,7 +106,10 @@ impl Span {
         state: (u32, bool),
         arena: u64,
     ) -> Self {
-        Span { reciprocal: arena, ..Self::of_object(start, pages, pages.bytes(), shape, state) }
+        Span {
+            reciprocal: AtomicU64::new(arena),
+            ..Self::of_object(start, pages, pages.bytes(), shape, state)
+        }
     }
 
     fn new(
@@ -116,13 +120,13 @@ impl Span {
         (cycle, fresh): (u32, bool),
     ) -> Self {
         Span {
-            cells_start: start,
-            cells_end: start + bytes,
-            reciprocal: 0,
+            cells_start: AtomicUsize::new(start),
+            cells_end: AtomicUsize::new(start + bytes),
+            reciprocal: AtomicU64::new(0),
             fresh_range: AtomicU64::new(0),
-            pages: pages.0 as u32,
-            cell_size: 0,
-            shape,
+            pages: AtomicU32::new(pages.0 as u32),
+            cell_size: AtomicU32::new(0),
+            shape: AtomicU32::new(shape.index() as u32),
             swept_in: AtomicU32::new(cycle),
             next: AtomicU32::new(NO_SPAN),
             next_batch: AtomicU32::new(NO_SPAN),
@@ -134,10 +138,32 @@ impl Span {
         }
     }
 
+    /// Makes this descriptor that of another span. A marker beside mutators may look a word up here meanwhile, so it is written
+    /// field by field; what it finds then is no old object (docs/design/memory-order.md).
+    pub(crate) fn remake(&self, span: Span) {
+        let Span { cells_start, cells_end, reciprocal, fresh_range, pages, cell_size, shape, .. } = &span;
+        self.cells_start.store(cells_start.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.cells_end.store(cells_end.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.reciprocal.store(reciprocal.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.fresh_range.store(fresh_range.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.pages.store(pages.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.cell_size.store(cell_size.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.shape.store(shape.load(Ordering::Relaxed), Ordering::Relaxed);
+        let Span { swept_in, next, next_batch, batch_last, batch_len, fresh, held, survived, .. } = &span;
+        self.swept_in.store(swept_in.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.next.store(next.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.next_batch.store(next_batch.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.batch_last.store(batch_last.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.batch_len.store(batch_len.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.fresh.store(fresh.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.held.store(held.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.survived.store(survived.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
     /// One past the cells that are allocated or outlived the last cycle.
     #[inline]
     pub(crate) fn frontier(&self) -> usize {
-        self.cells_start + (self.fresh_range.load(Ordering::Relaxed) >> 32) as usize
+        self.cells_start() + (self.fresh_range.load(Ordering::Relaxed) >> 32) as usize
     }
 
     /// Sets the frontier: the cells below this address are allocated.
@@ -149,18 +175,19 @@ impl Span {
 
     /// Begins a cycle at the owner's cursor: a cell below it exists only if its allocation bit is set.
     pub(crate) fn begin_fresh_range(&self, addr: usize) {
-        self.set_fresh_range((addr - self.cells_start) as u32, addr);
+        self.set_fresh_range((addr - self.cells_start()) as u32, addr);
     }
 
     fn set_fresh_range(&self, from: u32, frontier: usize) {
-        let frontier = (frontier - self.cells_start) as u64;
+        let frontier = (frontier - self.cells_start()) as u64;
         self.fresh_range.store(frontier << 32 | from as u64, Ordering::Relaxed);
     }
 
     /// Whether a cell lies in the fresh range. Meaningless for a span that was swept in another cycle.
     #[inline]
     pub(crate) fn is_in_fresh_range(&self, cell: usize) -> bool {
-        let (fresh_range, at) = (self.fresh_range.load(Ordering::Relaxed), (cell - self.cells_start) as u64);
+        let (fresh_range, at) =
+            (self.fresh_range.load(Ordering::Relaxed), (cell - self.cells_start()) as u64);
         fresh_range as u32 as u64 <= at && at < fresh_range >> 32
     }
 
@@ -184,7 +211,7 @@ impl Span {
 
     /// The start of the fresh range: the owner's cursor when this cycle began.
     pub(crate) fn fresh_range_start(&self) -> usize {
-        self.cells_start + self.fresh_range.load(Ordering::Relaxed) as u32 as usize
+        self.cells_start() + self.fresh_range.load(Ordering::Relaxed) as u32 as usize
     }
 
     /// Whether a cell lies in the fresh range or above it.
@@ -195,55 +222,56 @@ impl Span {
     /// The size of each object's memory here: the cell's, or the large object's own size.
     #[inline]
     pub fn object_bytes(&self) -> usize {
-        if self.cell_size == 0 { self.cells_end - self.cells_start } else { self.cell_size as usize }
+        if self.cell_size() == 0 { self.cells_end() - self.cells_start() } else { self.cell_size() as usize }
     }
 
     /// The number of cells; 1 for a large object.
     pub fn cells(&self) -> usize {
-        (self.cells_end - self.cells_start) / self.object_bytes()
+        (self.cells_end() - self.cells_start()) / self.object_bytes()
     }
 
     /// Its cells in order of address, whether or not they hold objects.
     pub fn iter(&self) -> Cells {
-        Cells { next: self.cells_start, end: self.cells_end, step: self.object_bytes() }
+        Cells { next: self.cells_start(), end: self.cells_end(), step: self.object_bytes() }
     }
 
     /// The address of the first cell.
+    #[inline]
     pub(crate) fn cells_start(&self) -> usize {
-        self.cells_start
+        self.cells_start.load(Ordering::Relaxed)
     }
 
     /// One past the last cell; for a large object, one past its last byte.
     #[inline]
     pub(crate) fn cells_end(&self) -> usize {
-        self.cells_end
+        self.cells_end.load(Ordering::Relaxed)
     }
 
     /// The first byte of the cell at an address, whether or not it holds an object.
     #[inline]
     pub fn cell_in(&self, address: Address) -> Option<Address> {
         let address = address.get();
-        if address < self.cells_start || address >= self.cells_end {
+        if address < self.cells_start() || address >= self.cells_end() {
             return None;
         }
-        let index = cell_at(address - self.cells_start, self.reciprocal);
-        Some(Address::new(self.cells_start + index * self.cell_size as usize))
+        let index = cell_at(address - self.cells_start(), self.reciprocal.load(Ordering::Relaxed));
+        Some(Address::new(self.cells_start() + index * self.cell_size() as usize))
     }
 
     /// The cell size; 0 for a large object.
     #[inline]
     pub(crate) fn cell_size(&self) -> u32 {
-        self.cell_size
+        self.cell_size.load(Ordering::Relaxed)
     }
 
     /// The number of pages.
     pub fn pages(&self) -> PageCount {
-        PageCount(self.pages as usize)
+        PageCount(self.pages.load(Ordering::Relaxed) as usize)
     }
 
     /// The shape of its cells.
     pub fn shape(&self) -> ShapeId {
-        self.shape
+        ShapeId::from_index(self.shape.load(Ordering::Relaxed))
     }
 
     /// Whether it was swept, or made, in this cycle.
@@ -271,7 +299,7 @@ impl Span {
     /// Whether this is a large object that no sweep has found alive, and so may be young: to inject a fault.
     #[doc(hidden)]
     pub fn is_unseen_large(&self) -> bool {
-        self.cell_size == 0 && !self.has_survived()
+        self.cell_size() == 0 && !self.has_survived()
     }
 
     /// Notes that a sweep has found this large object alive.
@@ -282,7 +310,7 @@ impl Span {
 
     /// Empties the fresh range. From now on any cell may have been written.
     pub(crate) fn reset(&self) {
-        self.set_fresh_range(0, self.cells_start);
+        self.set_fresh_range(0, self.cells_start());
         self.fresh.store(0, Ordering::Relaxed);
     }
 
@@ -322,7 +350,7 @@ impl Span {
 
     /// The number of its arena.
     pub(crate) fn owner_number(&self) -> u64 {
-        self.reciprocal
+        self.reciprocal.load(Ordering::Relaxed)
     }
 
     /// Whether its free cells have never been written.

@@ -89,5 +89,5 @@ fn final_mark(
 ) -> MarkTotals {
     young(pause, marking, session, part);
     let Some(active) = session.active() else { unreachable!("a plan ends an active marking") };
-    active.finish(pause.state(), pause.world())
+    marking.finish_session(active, pause)
 }

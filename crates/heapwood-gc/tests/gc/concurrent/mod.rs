@@ -225,3 +225,38 @@ fn what_a_root_was_set_to_during_a_marking_is_kept() {
         mutator.blocking(std::thread::yield_now).unwrap();
     }
 }
+
+/// Helpers take over what a marking has left that ends in a stop.
+#[test]
+fn a_marking_that_ends_late_is_ended_by_several_markers() {
+    const NODES: usize = 20_000;
+    for generational in [Generational::Always, Generational::Off] {
+        let config = PRECISE.min_heap(256 << 20).background_release(false).mark_threads(3);
+        let heap = heap(config.generational(generational));
+        let mutator = attach(&heap);
+        let (node, element) = (node_type(&heap), TypeDescriptor::masked(WORD, &[1]).unwrap());
+        let ty = mutator.types().type_for(NODES * WORD, slice_scan(&element, 0).unwrap()).unwrap();
+        let mut roots = Slots::new(&heap, 1);
+        roots.set(0, new(&mutator, ty));
+        for i in 0..NODES {
+            link(&mutator, roots.get(0), i, new(&mutator, node));
+            link(&mutator, get(roots.get(0), i), 0, new(&mutator, node));
+            put(get(get(roots.get(0), i), 0), 2, i);
+        }
+        let nodes: Vec<usize> = (0..NODES).map(|i| get(roots.get(0), i)).collect();
+        let marking = mutator.incremental_marking();
+        assert!(marking.begin().unwrap() && marking.step(3).unwrap());
+        // What was reachable when it began is kept, though a third of the paths are cut.
+        (0..NODES).step_by(3).for_each(|i| link(&mutator, roots.get(0), i, 0));
+        assert!(marking.finish().unwrap());
+        heap.memory().finish_sweep();
+        for (i, &node) in nodes.iter().enumerate() {
+            assert!(heap.objects().find(node).is_some() && get(get(node, 0), 2) == i);
+            assert!(heap.objects().find(get(node, 0)).is_some());
+        }
+        assert_eq!(stats(&heap).live_objects, 2 * NODES + 1);
+        mutator.collect().unwrap();
+        assert_eq!(stats(&heap).live_objects, 2 * (NODES - NODES.div_ceil(3)) + 1);
+        assert_valid(&heap);
+    }
+}
