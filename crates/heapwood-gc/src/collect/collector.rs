@@ -341,7 +341,7 @@ impl Collector {
         self.run(state, cause, work, |members| Ok(self.stop(members)))
     }
 
-    /// Stops the mutators, however long that takes. Returns the last to stop.
+    /// Stops the mutators, however long that takes. Returns the thread that it waited for last.
     pub(super) fn stop(&self, members: &Members<'_, Mutator>) -> Option<AwaitedThread> {
         let last = members.stop(self.stops_by_signals(), |mutator, seconds| {
             report_slow_thread(mutator.thread(), seconds, self.signal, self.verify.is_some());

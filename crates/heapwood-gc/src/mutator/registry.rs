@@ -116,8 +116,8 @@ impl<M: Member> Members<'_, M> {
     }
 
     /// Stops all mutators, by signals if `by_signals`. Calls `waits` with a mutator that has kept it waiting, and the
-    /// seconds so far. Returns the last mutator to stop, and the nanoseconds from the first request until it had, unless all
-    /// had stopped by themselves: whoever comes after it in the list stopped before it.
+    /// seconds so far. Returns the last mutator that it waited for, and the nanoseconds from the first request until that was
+    /// seen to have stopped; all others had stopped by then. `None` if it waited for none.
     pub(crate) fn stop(&self, by_signals: bool, mut waits: impl FnMut(&M, u32)) -> Option<(&M, u64)> {
         let (asked, mut last) = (monotonic_ns(), None);
         self.iter().for_each(|m| m.gate().request());

@@ -32,12 +32,12 @@ impl Moment {
     }
 }
 
-/// The thread for which a stop waited longest: the last to stop.
+/// The thread for which a stop waited last: when it was seen to have stopped, all others had.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct AwaitedThread {
     /// The system's number of the thread.
     pub(crate) thread: u32,
-    /// Nanoseconds from the first request until it had stopped.
+    /// Nanoseconds from the first request until then.
     pub(crate) ns: u64,
 }
 
@@ -57,7 +57,7 @@ pub(crate) struct Times {
     pub(crate) marked: Moment,
     /// The mutators go on.
     pub(crate) ended: Moment,
-    /// The thread that stopped last, unless none had to be waited for.
+    /// The thread that was waited for last, if any was.
     pub(crate) awaited: Option<AwaitedThread>,
     /// CPU time of the helpers in nanoseconds, and their number.
     pub(crate) helped: (u64, u32),

@@ -22,7 +22,7 @@ const LOADER_PATIENCE: Duration = Duration::from_millis(2);
 const MOST_PATIENCE: Duration = Duration::from_millis(32);
 
 impl Collector {
-    /// Stops the mutators by `stop`, which returns the last to stop; again if a library was opened meanwhile of which nothing is
+    /// Stops the mutators by `stop`, which returns the thread that it waited for last; again if a library was opened meanwhile of which nothing is
     /// known.
     ///
     /// # Errors
