@@ -24,6 +24,11 @@ impl ConcurrentRule {
         ConcurrentRule { least: least.filter(|_| can) }
     }
 
+    /// Whether they do even where a stop would cost less.
+    pub(super) fn is_always(self) -> bool {
+        self.least == Some(0)
+    }
+
     /// Whether a full collection of a heap with so many bytes alive marks beside the program.
     pub(super) fn applies(self, live: usize) -> bool {
         self.least.is_some_and(|least| live >= least)

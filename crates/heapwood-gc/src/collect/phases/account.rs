@@ -156,9 +156,9 @@ impl Collector {
         if !self.marks_concurrently(state) {
             return budget;
         }
-        let Some(line) = work.concurrent.start.line(state.cycles().live_in_full(), goal) else {
-            return budget;
-        };
+        let live = state.cycles().live_in_full();
+        let always = || self.concurrent().is_always().then(|| goal - goal.saturating_sub(live) / 2);
+        let Some(line) = work.concurrent.start.line(live, goal).or_else(always) else { return budget };
         let left = line.saturating_sub(work.size(state));
         if left == 0 {
             state.marking_requests().start();
