@@ -91,6 +91,8 @@ type entryCache struct {
 	random     random
 	sum, check uint64
 	gaps       *notedGaps
+	// The CPU time of the process when it began to measure and when it ended.
+	cpuBefore, cpuAfter int64
 }
 
 func newEntry(r uint64) *cacheNode {
@@ -140,6 +142,7 @@ func (c *entryCache) work(entries, ms uint64, thread int, started, ended *rendez
 		c.gaps.long[k] = [2]int64{1, 1}
 	}
 	started.meet()
+	c.cpuBefore = cpuNs()
 	c.gaps.began, c.gaps.end = time.Now(), int64(ms)*1_000_000
 	for {
 		for range sampleSteps {
@@ -149,6 +152,7 @@ func (c *entryCache) work(entries, ms uint64, thread int, started, ended *rendez
 			break
 		}
 	}
+	c.cpuAfter = cpuNs()
 	ended.meet()
 }
 
@@ -207,17 +211,17 @@ func latency(args []string) {
 		})
 	}
 	started.meet()
-	before := cpuNs()
 	ended.meet()
-	used := cpuNs() - before
 	all.Wait()
-	check := uint64(0)
+	// From the first goroutine's beginning to the last one's end.
+	check, first, last := uint64(0), caches[0].cpuBefore, caches[0].cpuAfter
 	for t := range caches {
 		check += caches[t].check
+		first, last = min(first, caches[t].cpuBefore), max(last, caches[t].cpuAfter)
 	}
 	out := bufio.NewWriter(os.Stdout)
 	defer out.Flush()
-	fmt.Fprintf(out, "latency entries=%d check=0x%016x cpu_ns=%d\n", entries, check, used)
+	fmt.Fprintf(out, "latency entries=%d check=0x%016x cpu_ns=%d\n", entries, check, last-first)
 	for t := range caches {
 		caches[t].gaps.print(out)
 	}

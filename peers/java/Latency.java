@@ -41,6 +41,9 @@ final class Latency implements Runnable {
         }
     }
 
+    private static final com.sun.management.OperatingSystemMXBean SYSTEM =
+        (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
+
     private final long ms;
     private final long depth;
     private final CyclicBarrier started;
@@ -49,6 +52,9 @@ final class Latency implements Runnable {
     private long random = 0x9E3779B97F4A7C15L;
     private long sum;
     private long check;
+    // The CPU time of the process when the thread began to measure and when it ended.
+    private long cpuBefore;
+    private long cpuAfter;
 
     // The gaps. Noting one neither allocates nor touches new memory.
     private final long[] counts = new long[60 * GAP_SUB];
@@ -127,6 +133,7 @@ final class Latency implements Runnable {
         }
         check = sum;
         meet(started);
+        cpuBefore = SYSTEM.getProcessCpuTime();
         long start = System.nanoTime();
         long last = start;
         do {
@@ -150,6 +157,7 @@ final class Latency implements Runnable {
             last = now;
         } while (last - start < ms * 1_000_000);
         ns = last - start;
+        cpuAfter = SYSTEM.getProcessCpuTime();
         meet(ended);
     }
 
@@ -224,22 +232,23 @@ final class Latency implements Runnable {
             all[t] = new Thread(null, caches[t], "cache", (4L << 20) + 256 * depth);
             all[t].start();
         }
-        long used = 0;
         try {
-            var system = (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
             meet(started);
-            long before = system.getProcessCpuTime();
             meet(ended);
-            used = system.getProcessCpuTime() - before;
             long check = 0;
+            // From the first thread's beginning to the last one's end.
+            long first = Long.MAX_VALUE;
+            long last = 0;
             for (int t = 0; t < threads; t++) {
                 all[t].join();
                 check += caches[t].check;
+                first = Math.min(first, caches[t].cpuBefore);
+                last = Math.max(last, caches[t].cpuAfter);
             }
             String collector = ManagementFactory.getGarbageCollectorMXBeans().stream()
                 .map(bean -> bean.getName().replace(' ', '-')).collect(Collectors.joining("+"));
             System.out.printf("latency entries=%d check=0x%016x cpu_ns=%d pss_bytes=%d collector=%s\n",
-                entries, check, used, pssBytes(), collector);
+                entries, check, last - first, pssBytes(), collector);
         } catch (IllegalStateException | InterruptedException | IOException e) {
             Throwable why = e;
             for (Latency cache : caches) {

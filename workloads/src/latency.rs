@@ -100,7 +100,9 @@ pub fn run(heap: &Heap, setup: Setup) -> Result<Record, ThreadsError> {
             let mut cache = Cache::new(&m, setup.entries(), thread);
             let check = cache.check();
             m.blocking(|| start.wait());
-            noted = Some((check, cache.measure(setup.ms)));
+            let before = process_cpu_ns();
+            let gaps = cache.measure(setup.ms);
+            noted = Some(Measured { check, cpu: (before, process_cpu_ns()), gaps });
             m.blocking(|| end.wait());
         });
         noted.map(Ok)
@@ -122,20 +124,32 @@ pub fn run(heap: &Heap, setup: Setup) -> Result<Record, ThreadsError> {
         }
         drop(closed);
         start.wait();
-        let before = process_cpu_ns();
         end.wait();
-        let cpu_ns = process_cpu_ns() - before;
         let joined = started.into_iter().map(|thread| thread.join().expect("no thread has panicked"));
-        let each: Vec<(u64, Noted)> = joined.flatten().collect::<Result<_, ThreadsError>>()?;
+        let each: Vec<Measured> = joined.flatten().collect::<Result<_, ThreadsError>>()?;
         Ok(Record {
             entries: setup.entries(),
-            check: each.iter().fold(0, |sum, (check, _)| sum.wrapping_add(*check)),
-            cpu_ns,
+            check: each.iter().fold(0, |sum, thread| sum.wrapping_add(thread.check)),
+            cpu_ns: cpu_ns(&each),
             pss_bytes: None,
             collector: None,
-            threads: each.into_iter().map(|(_, noted)| noted).collect(),
+            threads: each.into_iter().map(|thread| thread.gaps).collect(),
         })
     })
+}
+
+/// The result of a thread.
+struct Measured {
+    check: u64,
+    /// The CPU time of the process when the thread began to measure and when it ended.
+    cpu: (u64, u64),
+    gaps: Noted,
+}
+
+/// From the first thread's beginning to the last one's end. The thread that waits for them may wake much later.
+fn cpu_ns(each: &[Measured]) -> u64 {
+    let first = each.iter().map(|thread| thread.cpu.0).min();
+    each.iter().map(|thread| thread.cpu.1).max().zip(first).map_or(0, |(last, first)| last - first)
 }
 
 /// Does the work beneath so many frames, each of which keeps a node. Returns a number that needs all of them.
@@ -186,7 +200,7 @@ impl<'m> Cache<'m> {
     }
 
     fn slot(&self, r: u64) -> &Edge {
-        &self.table[((r >> 32) * self.table.len() as u64 >> 32) as usize]
+        &self.table[(((r >> 32) * self.table.len() as u64) >> 32) as usize]
     }
 
     #[inline]
