@@ -23,10 +23,9 @@ pub(crate) fn minimum(gaps: &[(u64, u64)], total: u64, window: u64) -> Option<f6
         }
     };
     let lost = |from: u64| before(from + window) - before(from);
-    // The worst window begins where a gap begins, or ends where one ends, or lies at an end of the time.
-    let candidates =
-        gaps.iter().flat_map(|&(start, length)| [start, (start + length).saturating_sub(window)]);
-    let most = candidates.map(|from| lost(from.min(last))).max().unwrap_or(0);
+    // A worst window begins where a gap begins, or is the last one. One that begins between gaps loses no less when it is
+    // moved right to the next gap; one that begins inside a gap loses no less when it is moved left to that gap's start.
+    let most = gaps.iter().map(|(start, _)| lost((*start).min(last))).max().unwrap_or(0);
     Some(1.0 - most as f64 / window as f64)
 }
 
@@ -50,7 +49,7 @@ mod tests {
         // Two gaps in one window; no window holds all of both.
         check(&[(20, 3), (26, 3)], 100, 10, Some(0.4));
         check(&[(20, 3), (28, 3)], 100, 10, Some(0.5));
-        // The window that ends with the second gap loses more than the one that begins with the first.
+        // The window at the second gap loses more than the one at the first; the last window begins before the gap.
         check(&[(20, 2), (29, 6)], 100, 10, Some(0.4));
         check(&[(10, 1), (18, 8)], 100, 10, Some(0.2));
         // Gaps at both ends of the time.
