@@ -87,11 +87,13 @@ fn range(values: impl Iterator<Item = f64>) -> Range<f64> {
 fn draw_chart<'a>(chart: &Chart, area: &Area<'a>) -> Drawn<'a> {
     let all = || chart.series.iter().flat_map(|s| s.points.iter().chain(&s.crosses)).copied();
     let (across, up) = (range(all().map(|p| p.0)), range(all().map(|p| p.1)));
+    // Labels are powers of the base: there must be some in a narrow range, and not too many in a wide one.
+    let base = if up.end / up.start < 256.0 { 2.0 } else { 10.0 };
     let mut context = ChartBuilder::on(area)
         .margin(10)
         .x_label_area_size(44)
         .y_label_area_size(64)
-        .build_cartesian_2d(across.log_scale().base(2.0), up.log_scale())?;
+        .build_cartesian_2d(across.log_scale().base(2.0), up.log_scale().base(base))?;
     context
         .configure_mesh()
         .x_labels(6)
