@@ -24,6 +24,7 @@ const usage = `usage: go-peer trees [N]                  binary trees, default 2
        go-peer map [ENTRIES]              insert into a hash map and delete, default 1000000
        go-peer treap [KEYS]               insert into an index that is copied, default 500000
        go-peer malloc [THOUSANDS]         allocate and drop, default 30000
+       go-peer latency BYTES MILLISECONDS THREADS FRAMES   the gaps of a cache
        all but mark: --threads T          each of T goroutines does all of it, default 1 (conalloc 4)
        go-peer [WORKLOAD] --version       what Go it was built with`
 
@@ -52,7 +53,12 @@ func main() {
 		"treap":      {500_000, 1 << 31, 1},
 		"malloc":     {30_000, 1 << 40, 1},
 	}
+	if command == "latency" && !(len(os.Args) == 3 && os.Args[2] == "--version") {
+		latency(os.Args[2:])
+		return
+	}
 	workload, known := workloads[command]
+	known = known || command == "latency"
 	n, threads := workload.normal, workload.threads
 	version := command == "--version" && len(os.Args) == 2 ||
 		known && len(os.Args) == 3 && os.Args[2] == "--version"

@@ -14,7 +14,8 @@ final class Peer {
                    java-peer serial|parallel graph [NODES]              rewire a graph at random, default 1000000
                    java-peer serial|parallel map [ENTRIES]              insert into a hash map and delete, default 1000000
                    java-peer serial|parallel treap [KEYS]               insert into an index that is copied, default 500000
-                   java-peer serial|parallel WORKLOAD --version         the version of Java""";
+                   java-peer serial|parallel WORKLOAD --version         the version of Java
+                   java-peer zgc|shenandoah latency BYTES MILLISECONDS THREADS FRAMES   the gaps of a cache""";
 
     private Peer() {}
 
@@ -33,10 +34,13 @@ final class Peer {
 
     private static int run(String[] args) {
         String workload = args.length > 0 ? args[0] : "";
+        if (workload.equals("latency") && args.length == 5) {
+            return latency(args);
+        }
         long n;
         long limit;
         switch (workload) {
-            case "trees" -> { n = 21; limit = 40; }
+            case "trees", "latency" -> { n = 21; limit = 40; }
             case "churn" -> { n = 20_000_000; limit = 1L << 48; }
             case "mixed" -> { n = 4_000_000; limit = 1L << 48; }
             case "mark" -> { n = 8_000_000; limit = 1L << 31; }
@@ -48,6 +52,9 @@ final class Peer {
         if (args.length == 2 && args[1].equals("--version")) {
             System.out.println(System.getProperty("java.version"));
             return 0;
+        }
+        if (workload.equals("latency")) {
+            return usage();
         }
         boolean count = false;
         boolean seenNumber = false;
@@ -77,6 +84,20 @@ final class Peer {
             default -> GcBench.run((int) n);
         }
         return 0;
+    }
+
+    private static int latency(String[] args) {
+        for (int i = 1; i < args.length; i++) {
+            if (!args[i].matches("[0-9]{1,15}") || i < 4 && Long.parseLong(args[i]) == 0) {
+                return usage();
+            }
+        }
+        long threads = Long.parseLong(args[3]);
+        if (threads > 1024) {
+            return usage();
+        }
+        long live = Long.parseLong(args[1]);
+        return Latency.run(live, Long.parseLong(args[2]), (int) threads, Long.parseLong(args[4])) ? 0 : 1;
     }
 
     private static int usage() {

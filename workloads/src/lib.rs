@@ -17,6 +17,7 @@
 //! | [`sort`] | quicksort of pointers, in place |
 //! | [`treap`] | an index of byte strings whose every insert copies a path |
 //! | [`malloc`] | objects of seven kinds, each dropped at once: the Malloc benchmarks of Go's runtime |
+//! | [`latency`] | a cache replaced at random, whose threads note the gaps between their operations |
 //! | [`replacements`] | code shared by churn, mixed, graph and map |
 //! | [`mark`] | a static graph, collected in full |
 //! | [`allocator`] | the allocator of a workload |
@@ -35,6 +36,7 @@ pub mod churn;
 pub mod conalloc;
 pub mod gcbench;
 pub mod graph;
+pub mod latency;
 mod list;
 pub mod malloc;
 pub mod map;

@@ -21,6 +21,8 @@
 //! | `ab_report` | the report of the comparison, and its JSON |
 //! | `ab_table` | its tables |
 //! | `own_build` | this command, built with and without a prefetch |
+//! | `variable` | the variable HEAPWOOD of a child |
+//! | `latency` | `heapwood bench latency`: the gaps that threads see |
 
 mod ab;
 mod ab_report;
@@ -30,6 +32,7 @@ mod children;
 mod equal_rss;
 mod gobench;
 mod huge_pages;
+mod latency;
 mod manifest;
 mod measured;
 mod own_build;
@@ -39,8 +42,9 @@ mod quantity;
 mod report;
 mod rounds;
 mod tables;
+mod variable;
 
-use crate::args::{Bench, Output};
+use crate::args::{Bench, BenchCommand, Output};
 use crate::room::check_size;
 use build::Skipped;
 use children::Children;
@@ -53,10 +57,13 @@ use manifest::{Manifest, Peer};
 use programs::Program;
 use report::Report;
 
-pub(crate) fn run(args: &Bench) -> Result<(), CommandError> {
-    match &args.ab {
-        Some(ab) => ab::run(args, ab),
-        None => with_peers(args),
+pub(crate) fn run(command: &BenchCommand) -> Result<(), CommandError> {
+    match command {
+        BenchCommand::Latency(args) => latency::run(args),
+        BenchCommand::Workload(args) => match &args.ab {
+            Some(ab) => ab::run(args, ab),
+            None => with_peers(args),
+        },
     }
 }
 

@@ -17,7 +17,7 @@
 //! | [`header`] | the header of a report |
 //! | [`machine`] | the machine, as the kernel reports it |
 //! | [`tables`] | tables for people |
-//! | [`picture`], [`bars`] | SVG pictures, and bar charts |
+//! | [`picture`], [`bars`], [`lines`] | SVG pictures, bar charts, and line charts |
 //! | [`progress`] | the progress bar |
 //! | [`page_samples`] | page samples as files |
 //! | `testing` | runs of a program in its tests (feature `testing`) |
@@ -31,6 +31,7 @@ pub mod gobench;
 pub mod header;
 pub mod input;
 pub mod legible;
+pub mod lines;
 pub mod machine;
 pub mod output;
 pub mod page_samples;

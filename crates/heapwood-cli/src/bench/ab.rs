@@ -8,6 +8,7 @@ use super::gobench::{self, Benchmark};
 use super::own_build;
 use super::programs::{Program, SettingBy};
 use super::rounds::Rounds;
+use super::variable::appended;
 use crate::args::{Bench, Output, Size};
 use crate::room::check_size;
 use crate::settings::{Ab, Setting};
@@ -15,7 +16,7 @@ use heapwood_gc::VARIABLE;
 use heapwood_report::header::shell_word;
 use heapwood_report::output::json;
 use heapwood_report::{CommandError, Header, Progress};
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 
 pub(crate) fn run(args: &Bench, ab: &Ab) -> Result<(), CommandError> {
     let (workload, size) = (args.what.workload()?, args.what.size()?);
@@ -71,33 +72,10 @@ fn programs(
     Ok(programs)
 }
 
-/// The user's variable, and a setting after it: the last value of a key counts.
-fn appended(given: Option<OsString>, setting: &str) -> OsString {
-    let mut all = given.unwrap_or_default();
-    if !all.is_empty() {
-        all.push(",");
-    }
-    all.push(setting);
-    all
-}
-
 /// The command for the same measurement, quoted for a shell.
 fn command(args: &Bench, ab: &Ab, size: Size, variable: Option<&OsStr>) -> String {
     let variable = variable.filter(|text| !text.is_empty()).map(|text| text.to_string_lossy());
     let variable = variable.map_or(String::new(), |text| format!("{VARIABLE}={} ", shell_word(&text)));
     let setting = shell_word(&format!("{}={}", ab.setting.name(), ab.values.join(",")));
     format!("{variable}heapwood bench {} --ab {setting} --runs {}", args.what.spelled(size), args.runs)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_users_variable_stays() {
-        let appended = |given: Option<&str>| appended(given.map(OsString::from), "percent=1");
-        assert_eq!(appended(None), "percent=1");
-        assert_eq!(appended(Some("")), "percent=1");
-        assert_eq!(appended(Some("verify=on,percent=7")), "verify=on,percent=7,percent=1");
-    }
 }

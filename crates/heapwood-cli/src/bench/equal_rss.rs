@@ -57,7 +57,7 @@ pub(crate) struct Tuned<'a> {
 }
 
 /// The percentage with the memory nearest to `target`, after a few tries.
-fn search<E>(target: u64, mut rss: impl FnMut(u32) -> Result<u64, E>) -> Result<Candidate, E> {
+pub(super) fn search<E>(target: u64, mut rss: impl FnMut(u32) -> Result<u64, E>) -> Result<Candidate, E> {
     let distance = |rss: u64| (rss as f64 / target as f64).ln().abs();
     let (mut below, mut above): (Option<Candidate>, Option<Candidate>) = (None, None);
     let mut best: Option<Candidate> = None;
