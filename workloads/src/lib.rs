@@ -17,6 +17,7 @@
 //! | [`sort`] | quicksort of pointers, in place |
 //! | [`treap`] | an index of byte strings whose every insert copies a path |
 //! | [`malloc`] | objects of seven kinds, each dropped at once: the Malloc benchmarks of Go's runtime |
+//! | [`deep`] | a deep recursion, to measure what the frames of a stack cost |
 //! | [`replacements`] | code shared by churn, mixed, graph and map |
 //! | [`mark`] | a static graph, collected in full |
 //! | [`allocator`] | the allocator of a workload |
@@ -33,6 +34,7 @@ pub mod arena_bump;
 pub mod arena_document;
 pub mod churn;
 pub mod conalloc;
+pub mod deep;
 pub mod gcbench;
 pub mod graph;
 mod list;
