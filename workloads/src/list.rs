@@ -3,7 +3,8 @@
 
 use crate::workload::Workload;
 use crate::{
-    churn, conalloc, deep, gcbench, graph, malloc, map, mark, mixed, rand, sort, treap, tree1, trees, trees_arena,
+    churn, conalloc, deep, gcbench, graph, malloc, map, mark, mixed, rand, sort, treap, tree1, trees,
+    trees_arena,
 };
 
 /// Every workload, in the order they are shown in.

@@ -76,6 +76,7 @@ impl<'h> Pause<'h> {
     pub(crate) fn scan_roots(&self, kind: Collection, marker: &mut dyn ScanRoots) {
         self.for_each_root(kind, |source, words| match source {
             Source::Arena => marker.arena(words),
+            Source::Stack => marker.stack(words),
             _ if source.is_precise() => marker.slots(words),
             _ => marker.words(words),
         });
