@@ -70,6 +70,8 @@ pub enum Fault {
     ArenaInsideNotNoted = 28,
     /// What an arena that is closed during a concurrent marking was given since the last collection is not remembered.
     ArenaWindowForgotten = 29,
+    /// A young collection skips the first frame that the last collection has noted, too.
+    NotedFrameSkipped = 30,
 }
 
 /// The fault that is injected into one heap: none at first.
