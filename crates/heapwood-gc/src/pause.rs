@@ -92,7 +92,6 @@ impl<'h> Pause<'h> {
             }
             match source {
                 Source::Arena => marker.arena(words),
-                Source::Stack => marker.stack(words),
                 _ if source.is_precise() => marker.slots(words),
                 _ => marker.words(words),
             }

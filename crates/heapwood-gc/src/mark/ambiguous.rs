@@ -4,7 +4,7 @@
 //! that they point into. Invariant: a pushed address is that of an object that exists, whatever the word was.
 
 use super::bits::MarkBits;
-use super::candidates::{Candidates, Source};
+use super::candidates::{Candidates, HeapRange};
 use super::mode::Mode;
 use super::queue::Marker;
 use heapwood_heap::{Address, GRANULE, ScanKind};
@@ -28,29 +28,16 @@ impl<M: Mode> Marker<'_, M> {
         }
     }
 
-    /// Scans the aligned words of `start..end`, which another thread may write meanwhile.
+    /// Scans the aligned words of `start..end`.
     pub(super) fn scan_ambiguous(&mut self, start: usize, end: usize) {
-        let source = Source::words(self.base..self.base + self.committed_end, self.marks);
-        self.scan_candidates(source, start, end);
-    }
-
-    /// The same of a stack whose thread is stopped.
-    pub(super) fn scan_stack(&mut self, start: usize, end: usize) {
-        let range = self.base..self.base + self.committed_end;
-        // SAFETY: nobody writes the stack of a stopped thread, nor one without a thread.
-        let source = unsafe { Source::still(range, self.marks, self.space.cpu()) };
-        self.scan_candidates(source, start, end);
-    }
-
-    #[inline]
-    fn scan_candidates(&mut self, source: Source, start: usize, end: usize) {
+        let heap = HeapRange::new(self.base..self.base + self.committed_end, self.marks, self.space.cpu());
         let (mut at, end) = (start.next_multiple_of(WORD), end & !(WORD - 1));
         let mut candidates = Candidates::new();
         while at < end {
             let part = at..end.min(at + Candidates::MOST * WORD);
             at = part.end;
             // SAFETY: the range is memory that its owner registered, an object, or a stopped thread's stack.
-            for &word in unsafe { candidates.gather(source, part) } {
+            for &word in unsafe { candidates.gather(heap, part) } {
                 if !self.is_marked_base(word)
                     && let Some(object) = self.resolve(word)
                 {

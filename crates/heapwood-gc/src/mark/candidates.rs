@@ -1,7 +1,9 @@
-//! Candidates: the few of many ambiguous words that lie in the heap's range. Stacks are long and most of their words are
-//! small numbers, return addresses and addresses of the stack, so those of a still stack are tested eight at a time where
-//! the processor can (AVX2); each of the others costs a load and a subtraction without a branch. Invariant: a candidate
-//! lies in the range, even if its place was written between the test and the load.
+//! Candidates: the few of many ambiguous words that lie in the heap's range. Stacks are long, and most of their words are
+//! small numbers, return addresses and addresses of the stack; so where the processor can (AVX2), eight words are tested at
+//! once. Others may write the words meanwhile: a thread in a blocking region its buffers, an unattached one a registered
+//! range. So words are read whole, one by one or by loads of 16 aligned bytes, which are atomic on processors with AVX
+//! (Intel's manual, volume 3, 9.1.1; AMD's, volume 2, 7.3.2). Invariant: a candidate lies in the range, even if its place was
+//! written between the test and the load.
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
@@ -9,30 +11,19 @@ use heapwood_heap::MarkSide;
 use heapwood_heap::cpu::Cpu;
 use heapwood_layout::WORD;
 
-/// How ambiguous words are read and tested.
+/// The heap's range, as words are tested for it, and its marks.
 #[derive(Clone, Copy)]
-pub(super) struct Source {
+pub(super) struct HeapRange {
     base: usize,
     bytes: usize,
     marks: MarkSide,
-    /// Nobody writes the words, and the processor has the instructions.
     by_vectors: bool,
 }
 
-impl Source {
-    /// Words that others may write: they are read one by one. `range` is that of the heap.
+impl HeapRange {
     #[inline(always)]
-    pub(super) fn words(range: Range<usize>, marks: MarkSide) -> Self {
-        Source { base: range.start, bytes: range.len(), marks, by_vectors: false }
-    }
-
-    /// Words that stay as they are.
-    ///
-    /// # Safety
-    /// 1. No thread writes them meanwhile.
-    #[inline(always)]
-    pub(super) unsafe fn still(range: Range<usize>, marks: MarkSide, cpu: Cpu) -> Self {
-        Source { by_vectors: cpu.has_vectors(), ..Self::words(range, marks) }
+    pub(super) fn new(range: Range<usize>, marks: MarkSide, cpu: Cpu) -> Self {
+        HeapRange { base: range.start, bytes: range.len(), marks, by_vectors: cpu.has_vectors() }
     }
 
     #[inline(always)]
@@ -40,6 +31,10 @@ impl Source {
         word.wrapping_sub(self.base) < self.bytes
     }
 }
+
+/// Bytes that are worth the call: two groups of eight words.
+#[cfg(target_arch = "x86_64")]
+const LEAST_BY_VECTORS: usize = 2 * 8 * WORD;
 
 /// Room for the candidates of a few words.
 pub(super) struct Candidates {
@@ -61,16 +56,16 @@ impl Candidates {
     /// # Safety
     /// 1. The part is readable; both its ends are multiples of [`WORD`], and it has at most [`Candidates::MOST`] words.
     #[inline(always)]
-    pub(super) unsafe fn gather(&mut self, source: Source, part: Range<usize>) -> &[usize] {
+    pub(super) unsafe fn gather(&mut self, heap: HeapRange, part: Range<usize>) -> &[usize] {
         self.count = 0;
-        // SAFETY: contract 1; the source has vectors only if the processor has.
+        // SAFETY: contract 1; there are vectors only if the processor has them.
         unsafe {
             #[cfg(target_arch = "x86_64")]
-            let part = match source.by_vectors {
-                true => self.gather_by_vectors(source, part),
+            let part = match heap.by_vectors && part.len() >= LEAST_BY_VECTORS {
+                true => self.gather_by_vectors(heap, part),
                 false => part,
             };
-            self.gather_words(source, part);
+            self.gather_words(heap, part);
         }
         // SAFETY: this many were written.
         unsafe { core::slice::from_raw_parts(self.words.as_ptr().cast(), self.count) }
@@ -79,66 +74,74 @@ impl Candidates {
     /// # Safety
     /// 1. As for [`Candidates::gather`], with room for the words of the part.
     #[inline(always)]
-    unsafe fn gather_words(&mut self, source: Source, part: Range<usize>) {
-        for at in part.step_by(WORD) {
-            // SAFETY: the memory is readable (contract 1). It may hold anything, and another thread may write it; a
-            // volatile read of a word tolerates that.
-            let word = unsafe { (at as *const usize).read_volatile() };
-            if source.contains(word) {
-                // SAFETY: there are no more candidates than words (contract 1).
-                unsafe { self.add(source, word) };
-            }
+    unsafe fn gather_words(&mut self, heap: HeapRange, part: Range<usize>) {
+        let mut at = part.start;
+        while at < part.end {
+            // SAFETY: contract 1.
+            unsafe { self.gather_word(heap, at) };
+            at += WORD;
         }
     }
 
+    /// Adds the word at an address if it is a candidate.
+    ///
     /// # Safety
-    /// 1. There is room for it.
+    /// 1. It is readable and aligned, and there is room.
     #[inline(always)]
-    unsafe fn add(&mut self, source: Source, word: usize) {
-        source.marks.prefetch(word);
-        // SAFETY: contract 1.
-        unsafe { self.words.get_unchecked_mut(self.count) }.write(word);
-        self.count += 1;
+    unsafe fn gather_word(&mut self, heap: HeapRange, at: usize) {
+        // SAFETY: contract 1. The memory may hold anything, and another thread may write it; a volatile read of a word
+        // tolerates that.
+        let word = unsafe { (at as *const usize).read_volatile() };
+        if heap.contains(word) {
+            heap.marks.prefetch(word);
+            // SAFETY: contract 1.
+            unsafe { self.words.get_unchecked_mut(self.count) }.write(word);
+            self.count += 1;
+        }
     }
 
     /// Gathers from as many whole groups of eight as the part has; returns the rest.
     ///
     /// # Safety
-    /// 1. As for [`Candidates::gather`]; the processor has AVX2 and BMI1.
+    /// 1. As for [`Candidates::gather`], with two words or more; the processor has AVX2 and BMI1.
     #[cfg(target_arch = "x86_64")]
     #[target_feature(enable = "avx2,bmi1")]
-    unsafe fn gather_by_vectors(&mut self, source: Source, mut part: Range<usize>) -> Range<usize> {
+    unsafe fn gather_by_vectors(&mut self, heap: HeapRange, mut part: Range<usize>) -> Range<usize> {
         use core::arch::x86_64::*;
         /// Words of a vector.
         const LANES: usize = 4;
-        // Vectors compare signed numbers only: so both sides have their top bit flipped, by the subtrahend.
+        // Vectors compare signed numbers only, so both sides have their top bit flipped: of a word by the subtrahend.
         let flip = 1usize << (usize::BITS - 1);
-        let base = _mm256_set1_epi64x((source.base ^ flip) as i64);
-        let bytes = _mm256_set1_epi64x((source.bytes ^ flip) as i64);
-        let tested = |at: usize| {
-            let words: __m256i;
-            // SAFETY: the memory is readable (contract 1 of `gather`). It is no variable of this program that the compiler
-            // knows of, and may never have been written: so the load is an instruction that it does not look into.
-            // Nobody writes the words meanwhile (contract 1 of `still`), so it does not matter in which parts the
-            // processor reads them.
+        let base = _mm256_set1_epi64x((heap.base ^ flip) as i64);
+        let bytes = _mm256_set1_epi64x((heap.bytes ^ flip) as i64);
+        let two = |at: usize| {
+            let words: __m128i;
+            // SAFETY: the memory is readable (contract 1 of `gather`), and `at` a multiple of 16. It is memory of the program,
+            // of which this compiler knows nothing: it may never have been written, and another thread may write it. So
+            // the load is an instruction that it does not look into, and which reads each word whole.
             unsafe {
-                core::arch::asm!("vmovdqu {}, [{}]", lateout(ymm_reg) words, in(reg) at,
+                core::arch::asm!("vmovdqa {}, xmmword ptr [{}]", lateout(xmm_reg) words, in(reg) at,
                     options(nostack, readonly, preserves_flags));
             }
+            words
+        };
+        let tested = |at: usize| {
+            let words = _mm256_set_m128i(two(at + LANES / 2 * WORD), two(at));
             let inside = _mm256_cmpgt_epi64(bytes, _mm256_sub_epi64(words, base));
             _mm256_movemask_pd(_mm256_castsi256_pd(inside)) as u32
         };
+        if !part.start.is_multiple_of(2 * WORD) {
+            // SAFETY: the first word of the part.
+            unsafe { self.gather_word(heap, part.start) };
+            part.start += WORD;
+        }
         while part.len() >= 2 * LANES * WORD {
             let mut inside = tested(part.start) | tested(part.start + LANES * WORD) << LANES;
             while inside != 0 {
                 let at = part.start + inside.trailing_zeros() as usize * WORD;
                 inside &= inside - 1;
-                // SAFETY: one of the words of the part, as above.
-                let word = unsafe { (at as *const usize).read_volatile() };
-                if source.contains(word) {
-                    // SAFETY: there are no more candidates than words (contract 1).
-                    unsafe { self.add(source, word) };
-                }
+                // SAFETY: one of the words of the part.
+                unsafe { self.gather_word(heap, at) };
             }
             part.start += 2 * LANES * WORD;
         }
@@ -176,7 +179,8 @@ mod tests {
         let mut found = 0;
         for length in 0..=Candidates::MOST {
             for _ in 0..200 {
-                let words: Vec<usize> = (0..length)
+                // One more, so that parts begin at every other word.
+                let words: Vec<usize> = (0..=length)
                     .map(|_| {
                         random ^= random << 13;
                         random ^= random >> 7;
@@ -185,14 +189,15 @@ mod tests {
                         *edges.get(i).or(flipped.get(i - i.min(8))).unwrap_or(&(random as usize))
                     })
                     .collect();
+                let words = &words[random as usize % 2..][..length];
                 let expected: Vec<usize> =
                     words.iter().copied().filter(|word| range.contains(word)).collect();
                 let part = words.as_ptr() as usize..words.as_ptr() as usize + length * WORD;
                 for by_vectors in [false, space.cpu().has_vectors()] {
-                    let source = Source { by_vectors, ..Source::words(range.clone(), marks) };
+                    let heap = HeapRange { by_vectors, ..HeapRange::new(range.clone(), marks, space.cpu()) };
                     let mut candidates = Candidates::new();
                     // SAFETY: the words are a vector's, and few.
-                    assert_eq!(unsafe { candidates.gather(source, part.clone()) }, expected);
+                    assert_eq!(unsafe { candidates.gather(heap, part.clone()) }, expected);
                     found += expected.len();
                 }
             }

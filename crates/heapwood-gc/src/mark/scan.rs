@@ -20,8 +20,6 @@ pub(super) const SLICE_WORDS: usize = 512;
 const SLOTS: u32 = u32::MAX;
 /// Stands for the shape of a range of an arena chunk, whose pointer slots have bits.
 const CHUNK_BITS: u32 = u32::MAX - 1;
-/// Stands for the shape of a range of a stack: any word may be a pointer, and nobody writes it.
-pub(super) const STACK: u32 = u32::MAX - 2;
 /// From this many bytes on, the marker asks the kernel which pages of a range were ever written.
 const SPARSE: usize = 4 << 20;
 
@@ -258,7 +256,7 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// Takes the first slice off a range.
     pub(super) fn slice_of(&self, range: &mut Range) -> Range {
-        if range.shape < STACK
+        if range.shape < CHUNK_BITS
             && let Some(slice) = self.slice_of_program(range)
         {
             return slice;
@@ -286,7 +284,7 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// The bytes of an element of a slice of this shape.
     pub(super) fn element_bytes(&self, shape: u32) -> usize {
-        if matches!(shape, 0 | SLOTS | CHUNK_BITS | STACK) {
+        if matches!(shape, 0 | SLOTS | CHUNK_BITS) {
             WORD
         } else {
             self.shape_numbered(shape).words as usize * WORD
@@ -296,7 +294,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// The unit between which a range of this shape can be split: elements, or words if a program describes them.
     pub(super) fn part_bytes(&self, shape: u32) -> usize {
         match shape {
-            0 | SLOTS | CHUNK_BITS | STACK => WORD,
+            0 | SLOTS | CHUNK_BITS => WORD,
             shape if self.shape_numbered(shape).kind() == ScanKind::Program => WORD,
             shape => self.element_bytes(shape),
         }
@@ -310,10 +308,6 @@ impl<'h, M: Mode> Marker<'h, M> {
     pub(super) fn scan_slice(&mut self, range: Range) {
         if range.shape == 0 {
             self.scan_ambiguous(range.next, range.end);
-            return;
-        }
-        if range.shape == STACK {
-            self.scan_stack(range.next, range.end);
             return;
         }
         if range.shape == CHUNK_BITS {

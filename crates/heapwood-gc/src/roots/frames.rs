@@ -29,22 +29,24 @@ pub struct Frame {
     pub slots: *mut usize,
 }
 
-/// The bit of the slots' address that a fixed frame has, and the one that a collection sets in it. A push clears the second.
-const FIXED: usize = 1;
+/// The bit that a collection sets in the slots' address of a fixed frame. A push clears it.
 const NOTED: usize = 2;
 
 impl Frame {
+    /// The bit that the slots' address of a fixed frame has, for clients that link frames inline.
+    pub const FIXED: usize = 1;
+
     fn slots(&self) -> Range<usize> {
-        let start = self.slots as usize & !(FIXED | NOTED);
+        let start = self.slots as usize & !(Self::FIXED | NOTED);
         start..start + self.count * WORD
     }
 
     fn is_fixed(&self) -> bool {
-        self.slots as usize & FIXED != 0
+        self.slots as usize & Self::FIXED != 0
     }
 
     fn is_noted(&self) -> bool {
-        self.slots as usize & (FIXED | NOTED) == FIXED | NOTED
+        self.slots as usize & (Self::FIXED | NOTED) == Self::FIXED | NOTED
     }
 }
 
@@ -60,12 +62,27 @@ impl Frames {
     /// Links a frame.
     ///
     /// # Safety
-    /// 1. The frame and its slots stay readable, and the slots hold null or objects' addresses, until it is popped.
+    /// 1. The frame and its slots stay readable until it is popped, and the frame writable; the slots are aligned, and hold
+    ///    null or objects' addresses.
     /// 2. Frames are popped in the reverse order.
     #[inline]
     pub unsafe fn push(&self, frame: NonNull<Frame>) {
+        // SAFETY: the contract is passed on.
+        unsafe { self.push_with(frame, 0) };
+    }
+
+    /// Links a frame with these bits in its slots' address, and none from an earlier use.
+    ///
+    /// # Safety
+    /// 1. As for [`Frames::push`].
+    #[inline(always)]
+    unsafe fn push_with(&self, frame: NonNull<Frame>, bits: usize) {
         // SAFETY: contract 1.
-        unsafe { (*frame.as_ptr()).prev = self.0.get() };
+        unsafe {
+            let frame = frame.as_ptr();
+            (*frame).slots = (*frame).slots.map_addr(|slots| slots & !(Frame::FIXED | NOTED) | bits);
+            (*frame).prev = self.0.get();
+        }
         // A signal may stop the thread between any two instructions, so a frame is complete before it is linked.
         compiler_fence(Ordering::Release);
         self.0.set(frame.as_ptr());
@@ -74,17 +91,13 @@ impl Frames {
     /// Links a fixed frame: young collections need not look again at its slots while they cannot have changed.
     ///
     /// # Safety
-    /// 1. As for [`Frames::push`]; the slots are aligned.
-    /// 2. Until it is popped, its slots and its count change only while it is the topmost frame, and its memory is written
-    ///    by nobody else.
+    /// 1. As for [`Frames::push`].
+    /// 2. Until it is popped, its slots change only while it is the topmost frame, except to null, and its count only then.
+    ///    Nobody else reads or writes its memory.
     #[inline]
     pub unsafe fn push_fixed(&self, frame: NonNull<Frame>) {
-        // SAFETY: contract 1; a note from an earlier use goes before the frame is linked.
-        unsafe {
-            let slots = &raw mut (*frame.as_ptr()).slots;
-            *slots = (*slots).map_addr(|slots| slots & !NOTED | FIXED);
-            self.push(frame);
-        }
+        // SAFETY: the contract is passed on.
+        unsafe { self.push_with(frame, Frame::FIXED) };
     }
 
     /// Unlinks the topmost frame.
@@ -183,9 +196,7 @@ mod tests {
     }
 
     impl Diary {
-        fn push(&mut self, frame: Box<Frame>, mut slots: Box<[usize; 2]>, fixed: bool) {
-            let mut frame = frame;
-            frame.slots = slots.as_mut_ptr();
+        fn push(&mut self, mut frame: Box<Frame>, slots: Box<[usize; 2]>, fixed: bool) {
             let place = NonNull::from(&mut *frame);
             // SAFETY: the boxes live until the frame is popped.
             match fixed {
@@ -218,8 +229,8 @@ mod tests {
     }
 
     fn frame() -> (Box<Frame>, Box<[usize; 2]>) {
-        let null = core::ptr::null_mut();
-        (Box::new(Frame { prev: null, count: 2, slots: core::ptr::null_mut() }), Box::new([0; 2]))
+        let mut slots = Box::new([0; 2]);
+        (Box::new(Frame { prev: core::ptr::null_mut(), count: 2, slots: slots.as_mut_ptr() }), slots)
     }
 
     /// Every frame that may have changed is looked at, in programs that push, pop, change the topmost frame or one that is

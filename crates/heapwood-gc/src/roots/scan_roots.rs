@@ -8,11 +8,8 @@ pub(crate) trait ScanRoots {
     /// Slots: each word holds null, an address outside the heap, or the address of an object.
     fn slots(&mut self, slots: Range<usize>);
 
-    /// Ambiguous words: any may be a pointer. Threads that are not attached may write them meanwhile.
+    /// Ambiguous words: any may be a pointer. Threads that are not stopped may write them meanwhile.
     fn words(&mut self, words: Range<usize>);
-
-    /// Ambiguous words of a stack: its thread is stopped, or it has none.
-    fn stack(&mut self, words: Range<usize>);
 
     /// Part of an arena chunk, whose pointer slots have bits.
     fn arena(&mut self, part: Range<usize>);
