@@ -199,10 +199,7 @@ mod tests {
         fn push(&mut self, mut frame: Box<Frame>, slots: Box<[usize; 2]>, fixed: bool) {
             let place = NonNull::from(&mut *frame);
             // SAFETY: the boxes live until the frame is popped.
-            match fixed {
-                true => unsafe { self.frames.push_fixed(place) },
-                false => unsafe { self.frames.push(place) },
-            }
+            unsafe { self.frames.push_with(place, if fixed { Frame::FIXED } else { 0 }) };
             self.linked.push((frame, slots, fixed));
             self.changed.push(true);
         }
@@ -249,13 +246,16 @@ mod tests {
                 match what {
                     0..6 if diary.linked.len() < 40 => {
                         let (frame, slots) = frame();
-                        diary.push(frame, slots, !with_ordinary || which % 8 > 0);
+                        diary.push(frame, slots, !with_ordinary || which % 40 > 0);
                     }
                     6..10 => drop(diary.pop()),
-                    // The same place, with what the last use has left.
+                    // The same place, with what the last use has left; meanwhile the frame below changes.
                     10 => {
                         let ordinary = with_ordinary && which.is_multiple_of(3);
                         if let Some((frame, slots)) = diary.pop() {
+                            if let Some(below) = diary.changed.last_mut() {
+                                *below = true;
+                            }
                             diary.push(frame, slots, !ordinary);
                         }
                     }

@@ -97,7 +97,6 @@ planted_in_young_collections! {
     lost_chunks_of_the_remembered_set_are_caught = RecordLost, 2, 5_000;
     forgotten_marks_of_young_large_objects_are_caught = YoungLargeForgotten, 2, 5_000;
     handles_that_are_not_noted_are_caught = HandleNotNoted, 1, 30_000;
-    noted_frames_that_are_skipped_are_caught = NotedFrameSkipped, 1, 30_000;
     new_parts_of_arenas_that_are_not_looked_at_are_caught = ArenaWindowLost, 1, 6_000;
     stores_into_arenas_that_are_not_remembered_are_caught = ArenaStoreNotRecorded, 1, 10_000;
 }

@@ -237,11 +237,10 @@ impl World {
         let (at, fixed) = (slots.as_mut_ptr(), self.rng.one_in(2));
         let mut frame = Box::new(Frame { prev: core::ptr::null_mut(), count: n, slots: at });
         let place = NonNull::from(&mut *frame);
+        let frames = self.mutator().frames();
+        let push = if fixed { heapwood_gc::Frames::push_fixed } else { heapwood_gc::Frames::push };
         // SAFETY: frame and slots are in boxes that live until the frame is popped; `set_frame` keeps to a fixed one's rule.
-        match fixed {
-            true => unsafe { self.mutator().frames().push_fixed(place) },
-            false => unsafe { self.mutator().frames().push(place) },
-        }
+        unsafe { push(frames, place) };
         self.frames.push(FrameBlock { frame, fixed, at, slots, means: vec![None; n] });
     }
 
