@@ -17,6 +17,7 @@
 //! | [`sort`] | quicksort of pointers, in place |
 //! | [`treap`] | an index of byte strings whose every insert copies a path |
 //! | [`malloc`] | objects of seven kinds, each dropped at once: the Malloc benchmarks of Go's runtime |
+//! | [`deep`] | a deep recursion, to measure what the frames of a stack cost |
 //! | [`latency`] | a cache replaced at random, whose threads note the gaps between their operations |
 //! | [`replacements`] | code shared by churn, mixed, graph and map |
 //! | [`mark`] | a static graph, collected in full |
@@ -34,6 +35,7 @@ pub mod arena_bump;
 pub mod arena_document;
 pub mod churn;
 pub mod conalloc;
+pub mod deep;
 pub mod gcbench;
 pub mod graph;
 pub mod latency;

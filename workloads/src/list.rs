@@ -3,7 +3,8 @@
 
 use crate::workload::Workload;
 use crate::{
-    churn, conalloc, gcbench, graph, malloc, map, mark, mixed, rand, sort, treap, tree1, trees, trees_arena,
+    churn, conalloc, deep, gcbench, graph, malloc, map, mark, mixed, rand, sort, treap, tree1, trees,
+    trees_arena,
 };
 
 /// Every workload, in the order they are shown in.
@@ -22,6 +23,7 @@ pub const ALL: &[&Workload] = &[
     &sort::WORKLOAD,
     &treap::WORKLOAD,
     &malloc::WORKLOAD,
+    &deep::WORKLOAD,
 ];
 
 /// The workloads whose threads can share the work, by `--share`.

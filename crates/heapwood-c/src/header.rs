@@ -103,6 +103,7 @@ fn constants_equal_the_headers() {
         ("HW_EFULL", Status::EFULL.0),
         ("HW_VERSION", VERSION as i32),
         ("HW_ARENA_RECYCLE", RECYCLE as i32),
+        ("HW_FRAME_FIXED", Frame::FIXED as i32),
         ("sizeof(hw_status)", size_of::<Status>() as i32),
     ];
     let trace = TRACE_WORDS.map(|(name, words)| (name.to_string(), i64::from(words.bits())));

@@ -51,29 +51,43 @@ impl Drop for Slots<'_> {
 /// A frame of the shadow stack with `N` slots, popped when dropped.
 pub struct Framed<'m, const N: usize> {
     mutator: &'m Mutator,
-    frame: Box<Frame>,
-    slots: Box<[usize; N]>,
+    _frame: Box<Frame>,
+    /// The way to the slots, as the frame was given it.
+    at: *mut usize,
+    _slots: Box<[usize; N]>,
 }
 
 impl<'m, const N: usize> Framed<'m, N> {
     pub fn new(mutator: &'m Mutator) -> Self {
+        // SAFETY: the frame is popped in `drop`; guards are dropped in reverse order.
+        Self::linked(mutator, |frame| unsafe { mutator.frames().push(frame) })
+    }
+
+    /// A fixed frame: its slots are set only while it is the topmost.
+    pub fn fixed(mutator: &'m Mutator) -> Self {
+        // SAFETY: as above; the tests keep to the rule.
+        Self::linked(mutator, |frame| unsafe { mutator.frames().push_fixed(frame) })
+    }
+
+    /// Frame and slots live in boxes until `drop`.
+    fn linked(mutator: &'m Mutator, push: impl FnOnce(NonNull<Frame>)) -> Self {
         let mut slots = Box::new([0; N]);
-        let mut frame = Box::new(Frame { prev: core::ptr::null_mut(), count: N, slots: slots.as_mut_ptr() });
-        // SAFETY: both boxes live until the frame is popped in `drop`; guards are dropped in reverse order.
-        unsafe { mutator.frames().push(NonNull::from(&mut *frame)) };
-        Framed { mutator, frame, slots }
+        let at = slots.as_mut_ptr();
+        let mut frame = Box::new(Frame { prev: core::ptr::null_mut(), count: N, slots: at });
+        push(NonNull::from(&mut *frame));
+        Framed { mutator, _frame: frame, at, _slots: slots }
     }
 
     pub fn set(&mut self, i: usize, object: usize) {
-        assert!(i < self.slots.len());
+        assert!(i < N);
         // SAFETY: a slot of this frame.
-        unsafe { self.frame.slots.add(i).write_volatile(object) };
+        unsafe { self.at.add(i).write_volatile(object) };
     }
 
     pub fn get(&self, i: usize) -> usize {
-        assert!(i < self.slots.len());
+        assert!(i < N);
         // SAFETY: a slot of this frame.
-        unsafe { self.frame.slots.add(i).read_volatile() }
+        unsafe { self.at.add(i).read_volatile() }
     }
 
     /// Puts nodes in front of the list whose head is in slot `i`: see [`extend_list`].

@@ -72,6 +72,8 @@ pub enum Fault {
     ArenaWindowForgotten = 29,
     /// What a mutator has shaded is lost when it is handed in by a pause.
     ShadedLost = 30,
+    /// A young collection skips the first frame that the last collection has noted, too.
+    NotedFrameSkipped = 31,
 }
 
 /// The fault that is injected into one heap: none at first.

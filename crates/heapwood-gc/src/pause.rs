@@ -7,6 +7,7 @@ use crate::mutator::registry::Members;
 use crate::roots::{LockedRoots, ScanRoots, Source};
 use crate::state::State;
 use crate::state::fork_gate::NoFork;
+use core::cell::Cell;
 use core::ops::Range;
 use heapwood_heap::{Collection, Owner, Space, Stopped};
 
@@ -20,6 +21,8 @@ pub(crate) struct Pause<'h> {
     /// `None` while the process may fork.
     no_fork: Option<NoFork<'h>>,
     scans_stacks: bool,
+    /// Bytes of stacks and frames that were last named to a marker.
+    stack_bytes: Cell<usize>,
 }
 
 impl<'h> Pause<'h> {
@@ -37,7 +40,15 @@ impl<'h> Pause<'h> {
     ) -> Self {
         // SAFETY: contracts 1 and 2; none attaches while the registry's lock is held.
         let world = unsafe { state.space().stopped() };
-        Pause { state, world, roots, members, no_fork: Some(no_fork), scans_stacks }
+        Pause {
+            state,
+            world,
+            roots,
+            members,
+            no_fork: Some(no_fork),
+            scans_stacks,
+            stack_bytes: Cell::new(0),
+        }
     }
 
     pub(crate) fn state(&self) -> &'h State {
@@ -74,11 +85,28 @@ impl<'h> Pause<'h> {
 
     /// Names the roots of a collection to a marker.
     pub(crate) fn scan_roots(&self, kind: Collection, marker: &mut dyn ScanRoots) {
-        self.for_each_root(kind, |source, words| match source {
-            Source::Arena => marker.arena(words),
-            _ if source.is_precise() => marker.slots(words),
-            _ => marker.words(words),
+        let mut stack_bytes = 0;
+        self.for_each_root(kind, |source, words| {
+            if matches!(source, Source::Stack | Source::Frame) {
+                stack_bytes += words.len();
+            }
+            match source {
+                Source::Arena => marker.arena(words),
+                _ if source.is_precise() => marker.slots(words),
+                _ => marker.words(words),
+            }
         });
+        self.stack_bytes.set(stack_bytes);
+    }
+
+    /// Bytes of stacks and frames that the last scan of the roots looked at.
+    pub(crate) fn stack_bytes(&self) -> usize {
+        self.stack_bytes.get()
+    }
+
+    /// Notes frames that need not be looked at again as long as they do not change: every object is old now.
+    pub(crate) fn note_frames(&self) {
+        self.members.iter().for_each(|m| m.frames().note());
     }
 
     /// Names the remembered set to a marker, until it is late.

@@ -60,7 +60,7 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
                 let survived = handed_out * program.survival / 100;
                 let ns = mark_ns(survived);
                 let freed = handed_out - survived;
-                nursery.after_young(Efficiency { allocated: handed_out, freed, ns, since }, 0);
+                nursery.after_young(Efficiency { allocated: handed_out, freed, ns, since, stacks: 0 }, 0);
                 (size, played.young) = (size + survived, played.young + 1);
                 (played.all_ns, played.collecting_ns) = (played.all_ns + ns, played.collecting_ns + ns);
                 spent += ns;
@@ -77,7 +77,7 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
                 let cost = Spent { collecting_ns: spent, all_ns, freed_little };
                 goal = live + growth.after_full(live, config.percent, mutators, cost);
                 goal = goal.max(config.min_heap);
-                nursery.after_full(Efficiency { allocated: since_full, freed, ns, since }, false);
+                nursery.after_full(Efficiency { allocated: since_full, freed, ns, since, stacks: 0 }, false);
                 (size, played.full) = (live, played.full + 1);
                 (since_full, full_ended, spent) = (0, played.all_ns, 0);
             }

@@ -613,6 +613,23 @@ static void roots(void) {
     hw_frame_pop(m, &two);
     CHECK(alive(m) == 1);
 
+    /* Fixed frames: the one that a collection has noted may get another object once it is the topmost again. */
+    struct list *low[1] = {hw_alloc(m, list)}, *high[1] = {NULL};
+    hw_frame_push_fixed(m, &two, low, 1);
+    hw_frame three;
+    hw_frame_push_fixed(m, &three, high, 1);
+    high[0] = hw_alloc(m, list);
+    CHECK(hw_collect_young(m) == HW_OK && alive(m) == 3);
+    hw_frame_pop(m, &three);
+    low[0] = hw_alloc(m, list);
+    low[0]->number = 7;
+    hw_frame_push_fixed(m, &three, high, 1);
+    high[0] = hw_alloc(m, list);
+    high[0]->number = 8;
+    CHECK(hw_collect_young(m) == HW_OK && alive(m) == 3 && low[0]->number == 7 && high[0]->number == 8);
+    hw_frame_pop(m, &three);
+    hw_frame_pop(m, &two);
+
     /* A traced type. */
     CHECK(hw_type_trace(heap, sizeof(struct table), trace_table, &table, NULL) == HW_OK);
     struct table *t = hw_alloc(m, table);

@@ -146,6 +146,7 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         ("graph 10000", "graph-10000.txt"),
         ("map 10000", "map-10000.txt"),
         ("sort 10000", "sort-10000.txt"),
+        ("deep 10000", "deep-10000.txt"),
         ("graph 10000 --threads 2", "graph-10000.txt"),
         ("map 10000 --threads 3", "map-10000.txt"),
         ("treap 5000", "treap-5000.txt"),

@@ -1,10 +1,13 @@
 //! Words that may or may not be pointers: on stacks, in registered ranges, in objects without a layout. A range test
-//! drops most words, one load from the page table most others; the rest are resolved to the object that they point
-//! into. Invariant: a pushed address is that of an object that exists, whatever the word was.
+//! drops most words; the rest are candidates, whose mark words are prefetched while others are gathered. Most candidates
+//! on a deep stack are the bases of objects that are marked already: one load tells. The others are resolved to the object
+//! that they point into. Invariant: a pushed address is that of an object that exists, whatever the word was.
 
+use super::bits::MarkBits;
+use super::candidates::{Candidates, HeapRange};
 use super::mode::{Mode, Scope};
 use super::queue::Marker;
-use heapwood_heap::{Address, ObjectRef};
+use heapwood_heap::{Address, GRANULE, ObjectRef, ScanKind};
 use heapwood_layout::WORD;
 
 impl<M: Mode> Marker<'_, M> {
@@ -32,19 +35,30 @@ impl<M: Mode> Marker<'_, M> {
 
     /// Scans the aligned words of `start..end`.
     pub(super) fn scan_ambiguous(&mut self, start: usize, end: usize) {
-        // Most words are dropped at once, so the loop keeps what the test needs in locals.
-        let (base, committed_end) = (self.base, self.committed_end);
+        let heap = HeapRange::new(self.base..self.base + self.committed_end, self.marks, self.space.cpu());
         let (mut at, end) = (start.next_multiple_of(WORD), end & !(WORD - 1));
+        let mut candidates = Candidates::new();
         while at < end {
-            // SAFETY: the range is memory that its owner registered, an object, or a stopped thread's stack. It may
-            // hold anything; a volatile read of a word tolerates that.
-            let word = unsafe { (at as *const usize).read_volatile() };
-            if word.wrapping_sub(base) < committed_end
-                && let Some(object) = self.resolve(word)
-            {
-                self.push(object);
+            let part = at..end.min(at + Candidates::MOST * WORD);
+            at = part.end;
+            // SAFETY: the range is memory that its owner registered, an object, or a stopped thread's stack.
+            for &word in unsafe { candidates.gather(heap, part) } {
+                if !self.is_marked_base(word)
+                    && let Some(object) = self.resolve(word)
+                {
+                    self.push(object);
+                }
             }
-            at += WORD;
         }
+    }
+
+    /// Whether a word in the heap's range is the base of a marked object, which would be found marked later. Only bases
+    /// have marks, except in arenas, where an address inside a chunk tells more than its mark does.
+    #[inline(always)]
+    pub(super) fn is_marked_base(&self, word: usize) -> bool {
+        let entry = self.entry(word);
+        // SAFETY: the word lies below the committed end, whose bits are committed.
+        let is_set = word.is_multiple_of(GRANULE) && unsafe { M::Bits::is_set(self.marks, word) };
+        is_set && !entry.is(ScanKind::Arena) && entry.kind().is_some()
     }
 }

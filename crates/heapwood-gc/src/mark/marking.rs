@@ -96,7 +96,8 @@ impl Marking {
     }
 
     /// Marks the young objects that can be reached from the roots and the remembered set, until a deadline in
-    /// nanoseconds of the monotonic clock. Objects that are not marked by then are left.
+    /// nanoseconds of the monotonic clock. Objects that are not marked by then are left. The time that the roots take
+    /// does not count: even a late marking looks at all of them.
     pub(crate) fn mark_young(&mut self, pause: &Pause<'_>, deadline: u64) -> MarkTotals {
         self.mark_until(pause, deadline, Young)
     }
@@ -116,7 +117,9 @@ impl Marking {
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
         // A deadline that has passed already is noticed before the first root.
         marker.is_late();
+        let began = monotonic_ns();
         pause.scan_roots(Collection::Young, &mut marker);
+        marker.mode.limit_mut().extend(monotonic_ns() - began);
         pause.scan_remembered(&mut marker);
         let marked = marker.drain();
         let late = marker.mode.limit().was_late();

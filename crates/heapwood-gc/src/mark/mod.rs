@@ -9,6 +9,7 @@
 //! | `scan` | the edges of an object, by scan kind |
 //! | `programs` | the edges of an object whose type a program describes |
 //! | `ambiguous` | words that may or may not be pointers |
+//! | `candidates` | those of them that lie in the heap's range |
 //! | `stack` | the bounded stacks |
 //! | `overflow` | a push onto a full stack |
 //! | `tracer` | the interface that a type's trace function sees |
@@ -26,6 +27,7 @@
 mod ambiguous;
 mod bits;
 mod blocks;
+mod candidates;
 mod marker_pool;
 mod marking;
 mod mode;

@@ -1,6 +1,6 @@
 //! The roots, as a marker takes them. Invariant: the memory of a root stays readable until the marking ends.
 
-use super::mode::{Limit, Mode, Team};
+use super::mode::{Limit, Mode, Scope};
 use super::queue::Marker;
 use super::scan::{SLICE_WORDS, WORD};
 use super::stack::Range as Waiting;
@@ -32,14 +32,11 @@ impl<M: Mode> ScanRoots for Marker<'_, M> {
     }
 
     fn words(&mut self, words: Range<usize>) {
-        // A long range waits, so that other markers can help.
-        let range = Waiting {
-            next: words.start.next_multiple_of(WORD),
-            end: words.end / WORD * WORD,
-            shape: 0,
-            dense: true,
-        };
-        if !M::Team::SEVERAL || words.len() <= SLICE_WORDS * WORD || !self.stacks.ranges.push(range) {
+        // A long range waits: other markers can help, and its edges do not pile up. Where the marking may end early, or
+        // there is only this moment, it does not.
+        let waits = !M::Limit::BOUNDED && !M::Scope::SNAPSHOT && words.len() > SLICE_WORDS * WORD;
+        let (next, end) = (words.start.next_multiple_of(WORD), words.end & !(WORD - 1));
+        if !waits || !self.stacks.ranges.push(Waiting { next, end, shape: 0, dense: true }) {
             self.scan_ambiguous(words.start, words.end);
         }
     }

@@ -332,7 +332,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 // The program may write them with instructions of its own.
                 let value = unsafe { (slot as *const usize).read_volatile() };
                 let is_edge = value.wrapping_sub(self.base) < self.committed_end;
-                if is_edge && !self.faults.fails(Fault::MissRoot) {
+                if is_edge && !self.is_marked_base(value) && !self.faults.fails(Fault::MissRoot) {
                     self.push(value);
                 }
             }

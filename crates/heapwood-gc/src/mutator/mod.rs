@@ -268,6 +268,7 @@ impl Mutator {
         let cells = self.keeps_runs() && !self.shared().faults().fails(Fault::CellUnscanned);
         ThreadRoots {
             frames: &self.frames,
+            faults: self.shared().faults(),
             stack: stack.then_some(self.thread.stack()),
             arenas: self.owned(),
             cells: cells.then(|| self.owned().keeping_runs(true)),

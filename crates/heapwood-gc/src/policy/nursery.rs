@@ -4,7 +4,8 @@
 //! the last full collection did. Two unprofitable ones in a row switch them off. They are tried again after some full
 //! collections, or after much allocation, since a large heap seldom has full ones; each try that fails doubles this backoff. A
 //! try without a full collection before it begins with an en-masse promotion, for stores are not remembered during a backoff.
-//! The nursery doubles when much of it survives, or when its collections take much of the time, and halves when little does. It
+//! The nursery doubles when much of it survives, when its collections take much of the time, or when they scan long stacks and
+//! little else, and halves when little does. It
 //! takes at most a quarter of the room below the goal; with little room left the next collection is a full one. A prototype
 //! showed that survival is the right signal (docs/design/young.md). Ungar and Jackson judged young collections by what they
 //! freed (1988); here objects do not move, as in Whippet.
@@ -25,9 +26,16 @@ pub struct Efficiency {
     pub ns: u64,
     /// Nanoseconds since the collection before.
     pub since: u64,
+    /// Bytes of stacks that it scanned.
+    pub stacks: usize,
 }
 
 impl Efficiency {
+    /// Whether its stacks are long beside a nursery of N bytes. (If still more bytes survive, that doubles the nursery, too.)
+    fn has_long_stacks(self, size: usize) -> bool {
+        self.stacks > size / STACK_PART
+    }
+
     /// Whether it freed more than half, and is at least as efficient as another.
     fn is_profitable(self, other: Efficiency) -> bool {
         self.freed > self.allocated / 2
@@ -178,9 +186,12 @@ impl Nursery {
         let survived = young.allocated.saturating_sub(young.freed);
         let cost = young.ns + stores * STORE_NS;
         let share = |part: u64| cost > young.since / part;
-        if survived > young.allocated / DOUBLE || share(MUCH_TIME) {
+        if survived > young.allocated / DOUBLE || share(MUCH_TIME) || young.has_long_stacks(self.size) {
             self.size = (self.size * 2).min(MOST);
-        } else if survived < young.allocated / HALVE && !share(LITTLE_TIME) {
+        } else if survived < young.allocated / HALVE
+            && !share(LITTLE_TIME)
+            && !young.has_long_stacks(self.size / 2)
+        {
             self.size = (self.size / 2).max(LEAST);
         }
         // Before the first full collection: assume that it frees half of what it looks at.
@@ -213,14 +224,14 @@ mod tests {
 
     const MIB: usize = 1 << 20;
     const FULL: Efficiency =
-        Efficiency { allocated: 100 * MIB, freed: 100 * MIB, ns: 30_000_000, since: 100_000_000 };
+        Efficiency { allocated: 100 * MIB, freed: 100 * MIB, ns: 30_000_000, since: 100_000_000, stacks: 0 };
 
     /// A young collection after which N hundredths of the nursery survive, each MiB of which takes a millisecond.
     fn young(nursery: &Nursery, percent: usize) -> Efficiency {
         let allocated = nursery.size;
         let survived = allocated / 100 * percent;
         let ns = 20_000 + (survived / MIB) as u64 * 1_000_000;
-        Efficiency { allocated, freed: allocated - survived, ns, since: 1_000_000_000 }
+        Efficiency { allocated, freed: allocated - survived, ns, since: 1_000_000_000, stacks: 0 }
     }
 
     fn play(nursery: &mut Nursery, percent: usize, times: u32) {
@@ -242,6 +253,44 @@ mod tests {
         // Its collections find nothing alive, but take long, for there are many roots.
         nursery.after_young(Efficiency { ns: 50_000_000, ..young(&nursery, 0) }, 0);
         assert_eq!(nursery.size, 2 * LEAST);
+    }
+
+    /// Its collections are fast by the clock, and nothing survives; only the bytes of stacks differ.
+    #[test]
+    fn the_nursery_is_at_least_eight_times_the_stacks() {
+        const KIB: usize = 1 << 10;
+        let end = |stacks: usize, percent: usize| {
+            let mut nursery = Nursery::new(Generational::Auto);
+            nursery.after_full(FULL, false);
+            let mut sizes = Vec::new();
+            for _ in 0..20 {
+                nursery.after_young(Efficiency { stacks, ..young(&nursery, percent) }, 0);
+                sizes.push(nursery.size);
+            }
+            assert!(sizes.is_sorted(), "with {stacks} bytes of stacks it goes up and down: {sizes:?}");
+            nursery.size
+        };
+        for (stacks, size) in [
+            (0, LEAST),
+            (64 * KIB, LEAST),
+            (128 * KIB, LEAST),
+            (129 * KIB, 2 * LEAST),
+            (MIB, 8 * MIB),
+            (MIB + 1, 16 * MIB),
+            (7 * MIB, MOST),
+            (1024 * MIB, MOST),
+        ] {
+            assert_eq!(end(stacks, 0), size, "{stacks} bytes of stacks");
+        }
+        // After a return from the depth it shrinks again.
+        let mut nursery = Nursery::new(Generational::Auto);
+        nursery.after_full(FULL, false);
+        for stacks in [9 * MIB, 0] {
+            for _ in 0..10 {
+                nursery.after_young(Efficiency { stacks, ..young(&nursery, 0) }, 0);
+            }
+            assert_eq!(nursery.size, if stacks > 0 { MOST } else { LEAST });
+        }
     }
 
     #[test]

@@ -35,6 +35,9 @@ pub(super) mod nursery {
     /// The same for the part of the time that its collections take.
     pub(in crate::policy) const MUCH_TIME: u64 = 24;
     pub(in crate::policy) const LITTLE_TIME: u64 = 100;
+    /// It is also doubled while it is less than this many times the stacks that its collections scan: eight bytes of a stack
+    /// take as long as one or two of allocation.
+    pub(in crate::policy) const STACK_PART: usize = 8;
     /// Unprofitable young collections in a row after which there are none for a while.
     pub(in crate::policy) const MISSES: u32 = 2;
     /// Full collections after which one is tried again, at most.

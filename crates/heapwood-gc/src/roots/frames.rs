@@ -1,9 +1,19 @@
-//! Frames of a shadow stack: slots that a program links while it uses them. Invariant: linked frames and their slots
-//! stay readable until their thread unlinks them, in the reverse order.
+//! Frames of a shadow stack: slots that a program links while it uses them. Most of a deep stack does not change between two
+//! collections. Where a program promises that, for a *fixed* frame, a young collection stops at the first frame that the
+//! last collection has noted: as long as it stays linked no frame below it was the topmost, so their slots still hold what
+//! they held then, and that is old. (Cheng, Harper and Lee, "Generational stack collection and profile-driven
+//! pretenuring", 1998, mark some frames to the same end.) No instruction is added to pushing and popping.
+//!
+//! Invariants: linked frames and their slots stay readable until their thread unlinks them, in the reverse order. A noted
+//! frame is fixed, as are all frames below it, which are noted, too.
 
+use crate::inject::{Fault, FaultInjector};
 use core::cell::Cell;
+use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::{Ordering, compiler_fence};
+use heapwood_heap::Collection;
+use heapwood_layout::WORD;
 use heapwood_os::diagnose::message::corrupt;
 
 /// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
@@ -15,8 +25,29 @@ pub struct Frame {
     pub prev: *mut Frame,
     /// The number of slots.
     pub count: usize,
-    /// The slots.
+    /// The slots; in a linked frame that is fixed, with bits of the collector in it.
     pub slots: *mut usize,
+}
+
+/// The bit that a collection sets in the slots' address of a fixed frame. A push clears it.
+const NOTED: usize = 2;
+
+impl Frame {
+    /// The bit that the slots' address of a fixed frame has, for clients that link frames inline.
+    pub const FIXED: usize = 1;
+
+    fn slots(&self) -> Range<usize> {
+        let start = self.slots as usize & !(Self::FIXED | NOTED);
+        start..start + self.count * WORD
+    }
+
+    fn is_fixed(&self) -> bool {
+        self.slots as usize & Self::FIXED != 0
+    }
+
+    fn is_noted(&self) -> bool {
+        self.slots as usize & (Self::FIXED | NOTED) == Self::FIXED | NOTED
+    }
 }
 
 /// The frames of one thread: a pointer to the topmost, which inline code outside this library writes.
@@ -31,15 +62,42 @@ impl Frames {
     /// Links a frame.
     ///
     /// # Safety
-    /// 1. The frame and its slots stay readable, and the slots hold null or objects' addresses, until it is popped.
+    /// 1. The frame and its slots stay readable until it is popped, and the frame writable; the slots are aligned, and hold
+    ///    null or objects' addresses.
     /// 2. Frames are popped in the reverse order.
     #[inline]
     pub unsafe fn push(&self, frame: NonNull<Frame>) {
+        // SAFETY: the contract is passed on.
+        unsafe { self.push_with(frame, 0) };
+    }
+
+    /// Links a frame with these bits in its slots' address, and none from an earlier use.
+    ///
+    /// # Safety
+    /// 1. As for [`Frames::push`].
+    #[inline(always)]
+    unsafe fn push_with(&self, frame: NonNull<Frame>, bits: usize) {
         // SAFETY: contract 1.
-        unsafe { (*frame.as_ptr()).prev = self.0.get() };
+        unsafe {
+            let frame = frame.as_ptr();
+            (*frame).slots = (*frame).slots.map_addr(|slots| slots & !(Frame::FIXED | NOTED) | bits);
+            (*frame).prev = self.0.get();
+        }
         // A signal may stop the thread between any two instructions, so a frame is complete before it is linked.
         compiler_fence(Ordering::Release);
         self.0.set(frame.as_ptr());
+    }
+
+    /// Links a fixed frame: young collections need not look again at its slots while they cannot have changed.
+    ///
+    /// # Safety
+    /// 1. As for [`Frames::push`].
+    /// 2. Until it is popped, its slots change only while it is the topmost frame, except to null, and its count only then.
+    ///    Nobody else reads or writes its memory.
+    #[inline]
+    pub unsafe fn push_fixed(&self, frame: NonNull<Frame>) {
+        // SAFETY: the contract is passed on.
+        unsafe { self.push_with(frame, Frame::FIXED) };
     }
 
     /// Unlinks the topmost frame.
@@ -59,15 +117,57 @@ impl Frames {
         self.0.set(core::ptr::null_mut());
     }
 
-    /// The linked frames, topmost first; their thread is stopped. A cycle of frames ends the process with a message: a
-    /// frame was pushed again before it was popped. (Brent's algorithm finds the cycle: it compares with a frame that
-    /// it replaces after 1, 2, 4, .. steps.)
-    pub(super) fn iter(&self) -> impl Iterator<Item = &Frame> {
-        let (mut at, mut before) = (self.0.get(), core::ptr::null_mut());
+    /// Calls `f` with the slots of each frame that a collection scans; their thread is stopped.
+    pub(super) fn for_each(&self, kind: Collection, faults: &FaultInjector, mut f: impl FnMut(Range<usize>)) {
+        for frame in self.iter() {
+            // SAFETY: linked frames stay readable until they are popped.
+            let frame = unsafe { frame.as_ref() };
+            // The first noted frame may have been the topmost since, those below it were not.
+            let is_last = kind == Collection::Young && frame.is_noted();
+            if is_last && faults.fails(Fault::NotedFrameSkipped) {
+                return;
+            }
+            f(frame.slots());
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    /// Notes the fixed frames below which all are fixed; their thread is stopped, and all objects are old.
+    pub(crate) fn note(&self) {
+        let is_noted = |frame: &NonNull<Frame>| {
+            // SAFETY: linked frames stay readable until they are popped.
+            unsafe { frame.as_ref() }.is_noted()
+        };
+        let mut first: Option<NonNull<Frame>> = None;
+        for frame in self.iter().take_while(|frame| !is_noted(frame)) {
+            // SAFETY: as above.
+            let is_fixed = unsafe { frame.as_ref() }.is_fixed();
+            first = first.or(Some(frame)).filter(|_| is_fixed);
+        }
+        let first = first.map_or(core::ptr::null_mut(), NonNull::as_ptr);
+        for frame in Self::iter_from(first).take_while(|frame| !is_noted(frame)) {
+            // SAFETY: the thread has written the fixed frame to link it, and is stopped.
+            unsafe {
+                let slots = &raw mut (*frame.as_ptr()).slots;
+                *slots = (*slots).map_addr(|slots| slots | NOTED);
+            }
+        }
+    }
+
+    /// The linked frames, topmost first; their thread is stopped.
+    fn iter(&self) -> impl Iterator<Item = NonNull<Frame>> {
+        Self::iter_from(self.0.get())
+    }
+
+    /// The frames from one on. A cycle of frames ends the process with a message: a frame was pushed again before it was
+    /// popped. (Brent's algorithm finds the cycle: it compares with a frame that it replaces after 1, 2, 4, .. steps.)
+    fn iter_from(frame: *mut Frame) -> impl Iterator<Item = NonNull<Frame>> {
+        let (mut at, mut before) = (frame, core::ptr::null_mut());
         let (mut steps, mut limit) = (0u64, 1u64);
         core::iter::from_fn(move || {
-            // SAFETY: linked frames stay readable until they are popped, and their thread is stopped.
-            let frame = unsafe { at.as_ref() }?;
+            let frame = NonNull::new(at)?;
             if at == before {
                 corrupt(format_args!(
                     "the frame at {at:p} is linked below itself: it was pushed again before it was popped"
@@ -77,8 +177,138 @@ impl Frames {
             if steps == limit {
                 (before, limit) = (at, 2 * limit);
             }
-            at = frame.prev;
+            // SAFETY: linked frames stay readable until they are popped, and their thread is stopped.
+            at = unsafe { frame.as_ref() }.prev;
             Some(frame)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Frames of a thread that keeps a diary: what each slot means, and whether that is younger than the last collection.
+    struct Diary {
+        frames: Frames,
+        linked: Vec<(Box<Frame>, Box<[usize; 2]>, bool)>,
+        changed: Vec<bool>,
+    }
+
+    impl Diary {
+        fn push(&mut self, mut frame: Box<Frame>, slots: Box<[usize; 2]>, fixed: bool) {
+            let place = NonNull::from(&mut *frame);
+            // SAFETY: the boxes live until the frame is popped.
+            unsafe { self.frames.push_with(place, if fixed { Frame::FIXED } else { 0 }) };
+            self.linked.push((frame, slots, fixed));
+            self.changed.push(true);
+        }
+
+        fn pop(&mut self) -> Option<(Box<Frame>, Box<[usize; 2]>)> {
+            let (frame, slots, _) = self.linked.pop()?;
+            self.changed.pop();
+            // SAFETY: it was pushed, and is the topmost.
+            unsafe { self.frames.pop() };
+            Some((frame, slots))
+        }
+
+        /// The numbers of the frames that a collection looks at, topmost first.
+        fn looked_at(&self, kind: Collection) -> Vec<usize> {
+            let number = |slots: Range<usize>| {
+                assert_eq!(slots.len(), 2 * WORD);
+                let is_it = |linked: &(_, Box<[usize; 2]>, _)| linked.1.as_ptr() as usize == slots.start;
+                self.linked.iter().position(is_it).unwrap()
+            };
+            let mut all = Vec::new();
+            self.frames.for_each(kind, &FaultInjector::default(), |slots| all.push(number(slots)));
+            all
+        }
+    }
+
+    fn frame() -> (Box<Frame>, Box<[usize; 2]>) {
+        let mut slots = Box::new([0; 2]);
+        (Box::new(Frame { prev: core::ptr::null_mut(), count: 2, slots: slots.as_mut_ptr() }), slots)
+    }
+
+    /// Every frame that may have changed is looked at, in programs that push, pop, change the topmost frame or one that is
+    /// not fixed, use a frame again at its address, and collect.
+    #[test]
+    fn no_frame_that_may_have_changed_is_skipped() {
+        let mut random = 0x9E37_79B9_7F4A_7C15u64;
+        let (mut looked, mut all, mut skipped) = (0, 0, 0);
+        for with_ordinary in [false, true] {
+            let mut diary = Diary { frames: Frames::new(), linked: Vec::new(), changed: Vec::new() };
+            for _ in 0..20_000 {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                let (what, which) = (random % 16, (random >> 32) as usize);
+                match what {
+                    0..6 if diary.linked.len() < 40 => {
+                        let (frame, slots) = frame();
+                        diary.push(frame, slots, !with_ordinary || which % 40 > 0);
+                    }
+                    6..10 => drop(diary.pop()),
+                    // The same place, with what the last use has left; meanwhile the frame below changes.
+                    10 => {
+                        let ordinary = with_ordinary && which.is_multiple_of(3);
+                        if let Some((frame, slots)) = diary.pop() {
+                            if let Some(below) = diary.changed.last_mut() {
+                                *below = true;
+                            }
+                            diary.push(frame, slots, !ordinary);
+                        }
+                    }
+                    11 | 12 if !diary.linked.is_empty() => {
+                        let (top, which) = (diary.linked.len() - 1, which % diary.linked.len());
+                        diary.changed[if diary.linked[which].2 { top } else { which }] = true;
+                    }
+                    _ => {
+                        let looked_at = diary.looked_at(Collection::Young);
+                        for (number, _) in diary.changed.iter().enumerate().filter(|(_, changed)| **changed) {
+                            assert!(looked_at.contains(&number), "frame {number}, not {looked_at:?}");
+                        }
+                        let full = diary.looked_at(Collection::Full);
+                        assert!(full.iter().rev().copied().eq(0..diary.linked.len()), "{full:?}");
+                        looked += looked_at.len();
+                        all += full.len();
+                        skipped += usize::from(looked_at.len() < full.len());
+                        // Not every collection notes frames.
+                        if which % 8 > 0 {
+                            diary.frames.note();
+                            diary.changed.fill(false);
+                        }
+                    }
+                }
+            }
+        }
+        assert!(skipped > 1000 && looked < all / 2, "{looked} of {all} frames were looked at");
+    }
+
+    #[test]
+    fn a_deep_stack_costs_no_more_than_what_is_new() {
+        let mut diary = Diary { frames: Frames::new(), linked: Vec::new(), changed: Vec::new() };
+        let push = |diary: &mut Diary, n: usize, fixed: bool| {
+            for _ in 0..n {
+                let (frame, slots) = frame();
+                diary.push(frame, slots, fixed);
+            }
+        };
+        push(&mut diary, 1000, true);
+        let looked = |diary: &Diary| {
+            (diary.looked_at(Collection::Young).len(), diary.looked_at(Collection::Full).len())
+        };
+        assert_eq!(looked(&diary), (1000, 1000));
+        diary.frames.note();
+        assert_eq!(looked(&diary), (1, 1000), "the topmost may have changed");
+        push(&mut diary, 10, true);
+        assert_eq!(looked(&diary), (11, 1010));
+        (0..60).for_each(|_| drop(diary.pop()));
+        assert_eq!(looked(&diary), (1, 950));
+        // Above an ordinary frame none is noted; below it those are that were.
+        push(&mut diary, 1, false);
+        push(&mut diary, 5, true);
+        diary.frames.note();
+        assert_eq!(looked(&diary), (7, 956));
     }
 }

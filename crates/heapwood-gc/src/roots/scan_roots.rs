@@ -8,7 +8,7 @@ pub(crate) trait ScanRoots {
     /// Slots: each word holds null, an address outside the heap, or the address of an object.
     fn slots(&mut self, slots: Range<usize>);
 
-    /// Ambiguous words: any may be a pointer.
+    /// Ambiguous words: any may be a pointer. Threads that are not stopped may write them meanwhile.
     fn words(&mut self, words: Range<usize>);
 
     /// Part of an arena chunk, whose pointer slots have bits.

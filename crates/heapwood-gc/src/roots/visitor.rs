@@ -68,6 +68,7 @@ impl fmt::Display for Source {
 /// The roots of a stopped thread.
 pub(crate) struct ThreadRoots<'m> {
     pub(crate) frames: &'m Frames,
+    pub(crate) faults: &'m FaultInjector,
     /// Its stack, if that is scanned.
     pub(crate) stack: Option<&'m ThreadStack>,
     /// Its arenas.
@@ -99,7 +100,7 @@ impl LockedRoots<'_> {
     }
 
     /// Calls `f` with the addresses of each run of words; `threads` are the attached ones, all stopped. A young
-    /// collection skips handles that have not changed since the last. All words stay readable until this is dropped,
+    /// collection skips handles and frames that have not changed since the last. All words stay readable until this is dropped,
     /// except a library's: a copy is gone when `f` returns, and is short.
     pub(crate) fn for_each<'m>(
         &self,
@@ -123,8 +124,8 @@ impl LockedRoots<'_> {
             }
         }
         self.stacks.for_each(|words| f(Source::Stack, words));
-        for ThreadRoots { frames, stack, arenas, cells } in threads {
-            frames.iter().for_each(|frame| f(Source::Frame, words(frame.slots as usize, frame.count)));
+        for ThreadRoots { frames, faults, stack, arenas, cells } in threads {
+            frames.for_each(kind, faults, |slots| f(Source::Frame, slots));
             if let Some(stack) = stack {
                 stack.for_each(|words| f(Source::Stack, words));
             }

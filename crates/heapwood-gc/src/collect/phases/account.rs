@@ -21,6 +21,8 @@ pub(in crate::collect) struct CollectionTotals {
     /// Marking time in nanoseconds, without waiting for others; and the time since the last collection.
     ns: u64,
     since: u64,
+    /// Stacks that were scanned.
+    stacks: usize,
     /// What counted as alive before, was handed out since, and is alive now.
     pub(super) old: usize,
     pub(super) allocated: usize,
@@ -34,7 +36,13 @@ impl CollectionTotals {
 
     /// What it freed for its time.
     fn efficiency(&self) -> Efficiency {
-        Efficiency { allocated: self.allocated, freed: self.freed(), ns: self.ns, since: self.since }
+        Efficiency {
+            allocated: self.allocated,
+            freed: self.freed(),
+            ns: self.ns,
+            since: self.since,
+            stacks: self.stacks,
+        }
     }
 }
 
@@ -102,7 +110,7 @@ impl Collector {
         };
         work.spent += times.marked.cpu.saturating_sub(times.began.cpu) + marked.helpers_cpu_ns;
         let (ns, since) = (times.marked.wall - times.stopped.wall, times.since_last());
-        CollectionTotals { ns, since, old, allocated, live }
+        CollectionTotals { ns, since, stacks: pause.stack_bytes(), old, allocated, live }
     }
 
     /// Sets when the next collection is due.

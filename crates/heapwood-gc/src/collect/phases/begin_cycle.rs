@@ -18,6 +18,9 @@ impl Collector {
         pause.world().end_marking(kind.collection(), pause.owners(), next.budget, next.goal);
         self.roots().forget_changes();
         let (state, nursery) = (pause.state(), &work.nursery);
+        if nursery.is_on() {
+            pause.note_frames();
+        }
         state.remembered().clear(nursery.most_remembered());
         let mutators = pause.members().iter().count().max(1) as u64;
         state.remembered().allow_stores(nursery.most_stores() / mutators);

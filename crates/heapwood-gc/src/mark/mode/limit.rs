@@ -14,6 +14,9 @@ pub(in crate::mark) trait Limit {
         false
     }
 
+    /// Adds N nanoseconds that do not count; a limit that was reached stays reached.
+    fn extend(&mut self, _: u64) {}
+
     /// True if an earlier reading of the clock found the time over.
     #[inline(always)]
     fn was_late(&self) -> bool {
@@ -60,6 +63,10 @@ impl Limit for Deadline {
     fn is_late(&mut self) -> bool {
         self.late |= monotonic_ns() > self.at;
         self.late
+    }
+
+    fn extend(&mut self, ns: u64) {
+        self.at = self.at.saturating_add(ns);
     }
 
     fn was_late(&self) -> bool {

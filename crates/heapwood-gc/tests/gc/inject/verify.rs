@@ -13,14 +13,21 @@ fn verified_young_collection(what: Planted) {
     let mut roots = Slots::new(&heap, 2);
     roots.set(0, new(&mutator, node));
     let held = handle(&heap, 0).unwrap();
+    let mut frame = Framed::<1>::fixed(&mutator);
+    let mut above = Framed::<1>::fixed(&mutator);
     mutator.collect().unwrap();
     plant(&heap, what);
     link(&mutator, roots.get(0), 1, new(&mutator, node));
     // SAFETY: the handle is held, and the object was made just now.
     unsafe { heap.roots().set_handle(held, Address::new(new(&mutator, node))) };
     roots.set(1, new(&mutator, large));
+    // The topmost of the frames that the collection has noted has another object now.
+    drop(above);
+    frame.set(0, new(&mutator, node));
+    above = Framed::fixed(&mutator);
+    above.set(0, new(&mutator, node));
     mutator.collect_young().unwrap();
-    assert_eq!((heap.inspect().stats().young_collections, heap.inspect().stats().live_objects), (1, 4));
+    assert_eq!((heap.inspect().stats().young_collections, heap.inspect().stats().live_objects), (1, 6));
     assert!(heap.roots().free_handle(held));
 }
 
@@ -63,6 +70,7 @@ planted! {
         "word 1 of the object at 0x", "the write barrier saw a store there, which was not remembered";
     verify_mode_catches_a_lost_chunk: verified_young_collection, RecordLost, 1, "which was not marked by a young collection";
     verify_mode_catches_a_handle_that_is_not_noted: verified_young_collection, HandleNotNoted, 1, "the handle at 0x";
+    verify_mode_catches_a_noted_frame_that_is_skipped: verified_young_collection, NotedFrameSkipped, 1, "the frame slot at 0x";
     verify_mode_catches_a_forgotten_large_object: verified_young_collection, YoungLargeForgotten, 1, "the root slot at 0x";
     verify_mode_catches_lost_edges: verified_collection, LoseMark, 500, "which was not marked";
     verify_mode_catches_a_missed_root: verified_collection, MissRoot, 1, "the root slot at 0x";

@@ -30,6 +30,10 @@ pub(crate) struct RangeBlock {
 /// A frame of the shadow stack.
 pub(crate) struct FrameBlock {
     frame: Box<Frame>,
+    /// Its slots get other objects only while it is the topmost.
+    fixed: bool,
+    /// The way to the slots, without the collector's bits.
+    at: *mut usize,
     pub(crate) slots: Box<[usize]>,
     pub(crate) means: Vec<Option<Id>>,
 }
@@ -230,10 +234,14 @@ impl World {
 
     pub(crate) fn push_frame(&mut self, n: usize) {
         let mut slots = vec![0; n].into_boxed_slice();
-        let mut frame = Box::new(Frame { prev: core::ptr::null_mut(), count: n, slots: slots.as_mut_ptr() });
-        // SAFETY: frame and slots are in boxes that live until the frame is popped.
-        unsafe { self.mutator().frames().push(NonNull::from(&mut *frame)) };
-        self.frames.push(FrameBlock { frame, slots, means: vec![None; n] });
+        let (at, fixed) = (slots.as_mut_ptr(), self.rng.one_in(2));
+        let mut frame = Box::new(Frame { prev: core::ptr::null_mut(), count: n, slots: at });
+        let place = NonNull::from(&mut *frame);
+        let frames = self.mutator().frames();
+        let push = if fixed { heapwood_gc::Frames::push_fixed } else { heapwood_gc::Frames::push };
+        // SAFETY: frame and slots are in boxes that live until the frame is popped; `set_frame` keeps to a fixed one's rule.
+        unsafe { push(frames, place) };
+        self.frames.push(FrameBlock { frame, fixed, at, slots, means: vec![None; n] });
     }
 
     pub(crate) fn pop_frame(&mut self) {
@@ -246,10 +254,13 @@ impl World {
 
     pub(crate) fn set_frame(&mut self, frame: usize, i: usize, to: Option<Id>) {
         let value = to.map_or(0, |id| self.addr(id));
+        let top = self.frames.len() - 1;
+        let frame = if self.frames[frame].fixed && to.is_some() { top } else { frame };
         let f = &mut self.frames[frame];
-        // Through the pointer the frame holds, so that it stays the way to the slots.
+        let i = i % f.means.len();
+        // Through the pointer that the frame was given, so that it stays the way to the slots.
         // SAFETY: the slot is one of the frame's.
-        unsafe { f.frame.slots.add(i).write_volatile(value) };
+        unsafe { f.at.add(i).write_volatile(value) };
         f.means[i] = to;
         debug_assert_eq!(f.slots.len(), f.means.len());
     }
