@@ -7,22 +7,25 @@ use crate::alloc::owner::Owner;
 use crate::alloc::runs::set_all_allocated;
 use crate::layout::shape::ScanKind;
 use crate::layout::shapes::Shapes;
+use crate::marks::Marks;
 use crate::reclaim::central::Central;
 use crate::reclaim::sweeper::Sweeper;
-use crate::spans::large_objects::LargeObjects;
 use crate::spans::span_list::SpanList;
 use core::cell::Cell;
 use heapwood_pages::PageIndex;
 
 /// Promotes all objects of a stopped heap; also marks them if `marked`. `owners` are all mutators, which have published
-/// their cursors. Returns the number of objects without a bit before, and their bytes.
+/// their cursors. Returns the number of objects without a bit before, and their bytes; adds the number of shapes, spans
+/// and words of bits that it looks at to `visited`.
 pub(crate) fn promote<'m>(
     sweeper: &Sweeper,
     shapes: &Shapes,
     owners: impl Iterator<Item = Owner<'m>>,
     marked: bool,
+    visited: &Cell<usize>,
 ) -> (usize, usize) {
-    let promotion = Promotion { sweeper, shapes, marked, objects: Cell::new(0), bytes: Cell::new(0) };
+    let promotion =
+        Promotion { sweeper, shapes, marked, objects: Cell::new(0), bytes: Cell::new(0), visited };
     promotion.listed(&mut sweeper.lock());
     for owner in owners {
         owner.for_each_list(|list, _| promotion.spans_of(list));
@@ -35,6 +38,7 @@ pub(crate) fn promote<'m>(
 struct Promotion<'h> {
     sweeper: &'h Sweeper,
     shapes: &'h Shapes,
+    visited: &'h Cell<usize>,
     marked: bool,
     /// Objects that had no bit.
     objects: Cell<usize>,
@@ -46,6 +50,7 @@ impl Promotion<'_> {
     fn listed(&self, central: &mut Central) {
         let mut next = central.next_listed(1);
         while let Some(shape) = next {
+            self.visit(1);
             for list in self.sweeper.lists(central, shape).touched() {
                 self.spans_of(list);
             }
@@ -61,14 +66,20 @@ impl Promotion<'_> {
     fn span(&self, page: PageIndex) {
         let (spans, marks) = (self.sweeper.heap().spans(), self.sweeper.heap().marks());
         let span = spans.own(page);
+        self.visit(1);
         if span.is_begun_in(marks.cycle())
             && let Some(class) = self.shapes.get(span.shape()).class()
         {
             let cells = span.fresh_range_start()..span.frontier();
+            self.visit(cells.len().div_ceil(Marks::WORD_BYTES));
             // SAFETY: the heap is stopped, and the cells of the fresh range are the span's.
             let set = unsafe { set_all_allocated(marks, class, cells, self.marked) };
             self.count(set, set * class.cell_size());
         }
+    }
+
+    fn visit(&self, more: usize) {
+        self.visited.set(self.visited.get() + more);
     }
 
     fn count(&self, objects: usize, bytes: usize) {
@@ -79,15 +90,13 @@ impl Promotion<'_> {
     /// Promotes the large objects that no sweep has seen.
     fn large_objects(&self) {
         let (spans, marks) = (self.sweeper.heap().spans(), self.sweeper.heap().marks());
-        for word in 0..LargeObjects::words_below(spans.end()) {
-            for (page, _) in spans.large().unseen_in(word) {
-                // SAFETY: the heap is stopped, so no other thread frees or makes objects.
-                let is_new = unsafe { marks.promote(spans.address_of(page), self.marked) };
-                // Memory of arenas is not for the collector to reclaim.
-                if is_new && !spans.entry(page).is(ScanKind::Arena) {
-                    self.count(1, spans.at(page).pages().bytes());
-                }
+        spans.large().for_each_unseen(spans.end(), self.visited, |page| {
+            // SAFETY: the heap is stopped, so no other thread frees or makes objects.
+            let is_new = unsafe { marks.promote(spans.address_of(page), self.marked) };
+            // Memory of arenas is not for the collector to reclaim.
+            if is_new && !spans.entry(page).is(ScanKind::Arena) {
+                self.count(1, spans.at(page).pages().bytes());
             }
-        }
+        });
     }
 }

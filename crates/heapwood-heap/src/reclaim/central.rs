@@ -385,6 +385,9 @@ impl Central {
         most: u32,
     ) -> Option<SweepBatch> {
         let words = LargeObjects::words_below(heap.spans().end());
+        if self.large_from < words && heap.marks().is_after_young() {
+            self.large_from = heap.spans().large().skip_seen(self.large_from, words);
+        }
         if self.large_from < words {
             let from = self.large_from;
             self.large_from = words.min(from + LARGE_WORDS);
