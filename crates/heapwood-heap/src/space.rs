@@ -77,7 +77,7 @@ impl Space {
     }
 
     #[inline(always)]
-    fn heap(&self) -> &PageHeap {
+    pub(crate) fn heap(&self) -> &PageHeap {
         self.sweeper().heap()
     }
 

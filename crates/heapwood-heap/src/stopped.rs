@@ -13,8 +13,8 @@ use crate::marking_view::MarkingView;
 use crate::marks::{Collection, MarkSide};
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::sweeper::Sweeper;
-use crate::spans::large_objects::LargeObjects;
 use crate::spans::span::Span;
+use core::cell::Cell;
 use heapwood_pages::PageCount;
 use heapwood_pages::PageIndex;
 
@@ -22,6 +22,7 @@ use heapwood_pages::PageIndex;
 pub struct Stopped<'s> {
     sweeper: &'s Sweeper,
     shapes: &'s Shapes,
+    visited: Cell<usize>,
 }
 
 impl<'s> Stopped<'s> {
@@ -31,7 +32,7 @@ impl<'s> Stopped<'s> {
     /// As [`Space::stopped`](crate::Space::stopped)'s.
     pub(crate) unsafe fn new(sweeper: &'s Sweeper, shapes: &'s Shapes) -> Self {
         sweeper.suspend();
-        Stopped { sweeper, shapes }
+        Stopped { sweeper, shapes, visited: Cell::new(0) }
     }
 
     fn heap(&self) -> &PageHeap {
@@ -58,6 +59,7 @@ impl<'s> Stopped<'s> {
     /// object has its allocation bit: a young collection, or a promotion, has just ended. The marking does not visit
     /// later objects; those that get the bit from now on must be marked, too.
     pub fn begin_marking(&self) {
+        self.set_promotes_retired(false);
         self.heap().marks().begin_marking();
     }
 
@@ -65,10 +67,18 @@ impl<'s> Stopped<'s> {
     /// would have them on one side only. A full marking concurrent with mutators is about to end.
     pub fn note_large_survivors(&self) {
         let spans = self.heap().spans();
-        for word in 0..LargeObjects::words_below(spans.end()) {
-            let unseen = spans.large().unseen_in(word);
-            unseen.for_each(|(page, _)| spans.at(page).set_survived());
-        }
+        spans.large().for_each_unseen(spans.end(), &self.visited, |page| spans.at(page).set_survived());
+    }
+
+    /// Words of tables, spans and shapes that this pause has looked at in promotions, in
+    /// [`note_large_survivors`](Self::note_large_survivors) and in [`end_marking`](Self::end_marking): what a pause
+    /// costs besides marking and roots.
+    pub fn visited(&self) -> usize {
+        self.visited.get()
+    }
+
+    fn visit(&self, more: usize) {
+        self.visited.set(self.visited.get() + more);
     }
 
     /// Unmarks an object that the program [freed](Owner::free_later) during a concurrent full marking, which is about
@@ -104,23 +114,39 @@ impl<'s> Stopped<'s> {
         budget: usize,
         goal: usize,
     ) -> usize {
-        self.sweeper.forget_dangling_marks();
+        self.visit(self.sweeper.forget_dangling_marks());
         let mut central = self.sweeper.lock();
         owners.clone().for_each(|owner| owner.end_cycle(&mut central));
         let allocated = self.sweeper.begin_cycle(&mut central, kind, budget, goal);
-        owners.for_each(|owner| owner.begin_cycle(&mut central));
+        owners.for_each(|owner| self.visit(owner.begin_cycle(&mut central)));
         allocated
+    }
+
+    /// From now on, or no longer, mutators promote the objects of a span when they have used it up or give it back, and
+    /// large objects as they make them. Then [`promote`](Self::promote) looks at the spans in hand alone, and what
+    /// mutators have promoted is a part of what it returns. A full marking begins with this off.
+    ///
+    /// A young collection must not mark meanwhile, nor after this is off before a promotion or a full collection: it
+    /// does not look into what was promoted, where pointers to young objects may be that no barrier has remembered.
+    /// Call it to begin this right after [`end_marking`](Self::end_marking).
+    ///
+    /// # Panics
+    /// It is to begin during a concurrent marking: one thread writes marks beside mutators, and not theirs.
+    pub fn set_promotes_retired(&self, on: bool) {
+        let marks = self.heap().marks();
+        assert!(!on || !marks.is_concurrent_marking(), "only the marker marks beside mutators");
+        marks.set_promotes_retired(on);
     }
 
     /// Promotes all objects made in this cycle, which ends a young collection. `owners` are all mutators of the space,
     /// [published](Owner::publish). Returns the number of objects that were not marked, and their bytes.
     pub fn promote<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> (usize, usize) {
-        promote(self.sweeper, self.shapes, owners, false)
+        promote(self.sweeper, self.shapes, owners, false, &self.visited)
     }
 
     /// The same during a full marking, which does not visit objects made since it began: it also marks them.
     pub fn promote_marked<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> (usize, usize) {
-        promote(self.sweeper, self.shapes, owners, true)
+        promote(self.sweeper, self.shapes, owners, true, &self.visited)
     }
 
     /// Bytes allocated since the last marking, or left by arenas. `owners` are all mutators of the space.

@@ -9,6 +9,7 @@ use super::owner::Owner;
 use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
+use crate::marks::PAGE_WORDS;
 use crate::reclaim::central::Central;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
@@ -65,12 +66,13 @@ impl Owner<'_> {
         }
     }
 
-    /// Begins a cycle: marked objects are the live ones.
-    pub(crate) fn begin_cycle(&self, central: &mut Central) {
-        let is_after_young = self.heap().marks().is_after_young();
+    /// Begins a cycle: marked objects are the live ones. Returns the number of shapes and words of bits that it looks at.
+    pub(crate) fn begin_cycle(&self, central: &mut Central) -> usize {
+        let (is_after_young, mut visited) = (self.heap().marks().is_after_young(), 0);
         self.begin_cycle_of_arenas(self.keeps_runs());
         self.cache().retain_active(|id| {
             let (cached, buffer) = (self.cache().cached(id), self.buffer(id));
+            visited += 1;
             let mut waiting = cached.spans.take();
             self.cache().note_uncached(usize::MAX);
             waiting.append(self.heap().spans(), cached.used.take());
@@ -79,6 +81,7 @@ impl Owner<'_> {
                 Some(page) if self.keeps_runs() || self.may_keep(buffer, page) => {
                     self.sweeper().keep_own_spans(central, id);
                     self.begin_fresh_range(buffer, page);
+                    visited += self.heap().spans().at(page).pages().0 * PAGE_WORDS;
                     self.measure_buffer(id);
                     true
                 }
@@ -96,6 +99,7 @@ impl Owner<'_> {
                 }
             }
         });
+        visited
     }
 
     /// Calls `f` with the words that cells in the buffers keep alive. The mutator's thread, stopped between two
@@ -184,6 +188,7 @@ impl Owner<'_> {
             false
         });
         self.sweeper().return_swept(central, self.cache().swept_spans().take());
+        central.note_promoted(self.cache().take_promoted());
         self.sweeper().settle(central, self.cache().take_account());
     }
 
@@ -215,6 +220,7 @@ impl Owner<'_> {
         if let Some(page) = buffer.span() {
             let span = spans.own(page);
             span.set_frontier(buffer.cursor());
+            self.promote_retired(page, span);
             self.forget(buffer, page);
             let free = heap.free_cells(span);
             if free == 0 {

@@ -10,6 +10,7 @@ use crate::config::CLOBBER;
 use crate::error::SpaceError;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
+use crate::marks::PAGE_WORDS;
 use crate::pages::page_blocks::CacheTarget;
 use crate::reclaim::clock::Sweeping;
 use crate::reclaim::sweeper::Sweeper;
@@ -145,6 +146,7 @@ impl Sweeper {
         if !self.take_large(page) {
             return;
         }
+        self.heap().spans().large().see(page);
         self.unmake_arena_chunk(page);
         if promised {
             ArenaChunk::of(self.heap().spans().at(page)).note_promised();
@@ -176,19 +178,23 @@ impl Sweeper {
     }
 
     /// Clears the marks that a marking made through pointers into chunks without an arena. The marking is over, and the
-    /// heap still stopped.
-    pub(crate) fn forget_dangling_marks(&self) {
+    /// heap still stopped. Returns the number of chunks and words of bits that it looks at.
+    pub(crate) fn forget_dangling_marks(&self) -> usize {
         if !self.dangling_marks().swap(false, Ordering::Relaxed) {
-            return;
+            return 0;
         }
+        let mut visited = 0;
         let (spans, marks) = (self.heap().spans(), self.heap().marks());
         self.chunks().lock().for_each(spans, |page, _| {
             let chunk = ArenaChunk::of(spans.at(page));
+            visited += 1;
             if chunk.was_met() {
+                visited += 2 * chunk.pages().0 * PAGE_WORDS;
                 // SAFETY: no arena has the chunk, and no marking is under way.
                 unsafe { marks.clear_both(chunk.start(), chunk.end()) };
             }
         });
+        visited
     }
 
     /// Ends a chunk as an object, and clears its bits.

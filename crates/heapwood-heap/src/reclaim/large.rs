@@ -23,7 +23,7 @@ impl Sweeper {
     pub(super) fn sweep_large(&self, words: Range<usize>, empty: &mut EmptySpans<'_>) -> u32 {
         let (large, mut swept) = (self.heap().spans().large(), 0);
         if self.heap().marks().is_after_young() {
-            for word in words {
+            for word in large.unseen_words(words) {
                 let dead = self.look_at_large(large.unseen_in(word), &mut swept);
                 self.free_dead_large(word, dead, empty);
             }
@@ -139,6 +139,7 @@ impl Sweeper {
         if !self.heap().spans().large().take(page) && !self.take_when_put_back(page, || true) {
             return None;
         }
+        self.heap().spans().large().see(page);
         // SAFETY: this thread has just taken the object.
         unsafe { self.heap().marks().clear_allocated(self.heap().spans().address_of(page)) };
         let pages = self.unmake_large(page);

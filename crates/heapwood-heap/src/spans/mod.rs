@@ -8,10 +8,12 @@
 //! | `lookup` | both together: from an address to its span, and a walk over all spans |
 //! | `span_list` | lists of spans |
 //! | `large_objects` | the pages where large objects start |
+//! | `page_set` | a set of pages that is walked without a look at the rest |
 //! | `witness` | loom's view of span ownership |
 
 pub(crate) mod large_objects;
 pub(crate) mod lookup;
+pub(crate) mod page_set;
 pub(crate) mod page_table;
 pub(crate) mod span;
 pub(crate) mod span_list;

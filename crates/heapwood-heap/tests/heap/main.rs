@@ -1,3 +1,4 @@
 //! The tests of a space without a collector.
 
+mod pauses;
 mod space;

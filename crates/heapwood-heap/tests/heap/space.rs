@@ -14,7 +14,7 @@ use heapwood_pages::{Effort, PAGE_SIZE, PageCount, PageIndex, ScavengePolicy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-const CONFIG: SpaceConfig = SpaceConfig {
+pub(crate) const CONFIG: SpaceConfig = SpaceConfig {
     reservation: 64 << 20,
     most: None,
     limit: None,
@@ -25,14 +25,14 @@ const CONFIG: SpaceConfig = SpaceConfig {
 };
 
 /// A space and its only mutator.
-struct Heap {
-    space: Space,
+pub(crate) struct Heap {
+    pub(crate) space: Space,
     memory: MappedArray<AllocBuffer>,
     local: MappedArray<ThreadCache>,
 }
 
 impl Heap {
-    fn new(config: SpaceConfig) -> Self {
+    pub(crate) fn new(config: SpaceConfig) -> Self {
         let space = Space::new(&SYSTEM, config).unwrap();
         let memory = MappedArray::new(&SYSTEM, MAX_SHAPES).unwrap();
         memory.commit(0..MAX_SHAPES).unwrap();
@@ -41,13 +41,13 @@ impl Heap {
         Heap { space, memory, local }
     }
 
-    fn owner(&self) -> Owner<'_> {
+    pub(crate) fn owner(&self) -> Owner<'_> {
         let first = core::ptr::NonNull::new(self.memory.as_ptr()).unwrap();
         // SAFETY: the memory is zeroed and long enough, both live as long as this, and the test has one thread.
         unsafe { self.space.owner(first, &*self.local.at(0)) }
     }
 
-    fn stopped(&self) -> Stopped<'_> {
+    pub(crate) fn stopped(&self) -> Stopped<'_> {
         // SAFETY: the mutator belongs to this thread, which does nothing else meanwhile; tokens are dropped at once.
         unsafe { self.space.stopped() }
     }
@@ -56,11 +56,11 @@ impl Heap {
         self.space.find(Address::new(address)).map(|o| (o.base.get(), o.bytes))
     }
 
-    fn shape(&self, bytes: usize, descriptor: TypeDescriptor) -> ShapeId {
+    pub(crate) fn shape(&self, bytes: usize, descriptor: TypeDescriptor) -> ShapeId {
         self.space.layouts().shape_for(bytes, Scan::Layout(descriptor.layout())).unwrap()
     }
 
-    fn allocate(&self, shape: ShapeId, bytes: usize) -> Result<usize, SpaceError> {
+    pub(crate) fn allocate(&self, shape: ShapeId, bytes: usize) -> Result<usize, SpaceError> {
         let Some(class) = SizeClass::of(bytes) else {
             let large = self.owner().take_large(shape, bytes, false)?;
             large.zero();
@@ -78,13 +78,13 @@ impl Heap {
     }
 
     /// Checks everything that can be recomputed.
-    fn check(&self) -> Result<(), ValidationError> {
+    pub(crate) fn check(&self) -> Result<(), ValidationError> {
         self.owner().publish();
         self.stopped().is_valid([self.owner()].into_iter())
     }
 
     /// A stopped full marking with these live objects.
-    fn cycle(&self, live: impl Iterator<Item = usize>) {
+    pub(crate) fn cycle(&self, live: impl Iterator<Item = usize>) {
         self.cycle_of(Collection::Full, live);
     }
 
@@ -102,7 +102,7 @@ impl Heap {
     }
 
     /// A young collection by promotion, without marking.
-    fn promote(&self) {
+    pub(crate) fn promote(&self) {
         self.space.finish_sweep();
         self.owner().publish();
         let stopped = self.stopped();
@@ -110,7 +110,7 @@ impl Heap {
         stopped.end_marking(Collection::Young, std::iter::once_with(|| self.owner()), usize::MAX, 0);
     }
 
-    fn objects(&self) -> BTreeMap<usize, usize> {
+    pub(crate) fn objects(&self) -> BTreeMap<usize, usize> {
         let mut found = BTreeMap::new();
         self.owner().publish();
         self.stopped().for_each_object(|object, bytes| {
@@ -120,7 +120,7 @@ impl Heap {
     }
 }
 
-fn random(state: &mut u64) -> usize {
+pub(crate) fn random(state: &mut u64) -> usize {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
