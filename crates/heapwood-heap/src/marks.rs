@@ -46,8 +46,6 @@ pub(crate) struct Marks {
     young: AtomicBool,
     /// Whether a full marking is under way, concurrent with mutators.
     marking: AtomicBool,
-    /// Whether objects become old as their span is used up.
-    promotes_retired: AtomicBool,
     /// The bits of the first N bytes of the heap have been written to.
     touched: AtomicUsize,
     cpu: Cpu,
@@ -69,7 +67,6 @@ impl Marks {
             full_cycle: AtomicU32::new(1),
             young: AtomicBool::new(false),
             marking: AtomicBool::new(false),
-            promotes_retired: AtomicBool::new(false),
             touched: AtomicUsize::new(0),
             cpu: Cpu::detect(),
         })
@@ -133,17 +130,6 @@ impl Marks {
     /// Whether a concurrent full marking is under way.
     pub(crate) fn is_concurrent_marking(&self) -> bool {
         self.marking.load(Ordering::Relaxed)
-    }
-
-    /// Whether mutators promote the objects of spans that they have used up. Changed in stops.
-    #[inline]
-    pub(crate) fn promotes_retired(&self) -> bool {
-        self.promotes_retired.load(Ordering::Relaxed)
-    }
-
-    /// Sets this.
-    pub(crate) fn set_promotes_retired(&self, on: bool) {
-        self.promotes_retired.store(on, Ordering::Relaxed);
     }
 
     /// The current cycle.
@@ -237,7 +223,11 @@ impl Marks {
         marked: bool,
     ) -> usize {
         let (allocated, mut set) = (self.allocated(), 0);
-        for (index, cells) in self.cells_by_word(from, end, starts) {
+        let (first, last) = ((from - self.base) >> GRANULE_LOG, (end - self.base) >> GRANULE_LOG);
+        for index in first / WORD_BITS..last.div_ceil(WORD_BITS) {
+            let below = if index == last / WORD_BITS { !(u64::MAX << (last % WORD_BITS)) } else { u64::MAX };
+            let above = if index == first / WORD_BITS { u64::MAX << (first % WORD_BITS) } else { u64::MAX };
+            let cells = starts[index % PAGE_WORDS] & below & above;
             // SAFETY: the granules are those of one span, whose bits are committed; no other thread uses them (contract
             // 1).
             unsafe {
@@ -248,44 +238,6 @@ impl Marks {
                 }
                 *word |= new;
                 set += new.count_ones() as usize;
-            }
-        }
-        set
-    }
-
-    /// The cells from `from` up to `end` that begin at the granules `starts` of each page: the numbers of words, and
-    /// their bits in them.
-    fn cells_by_word(
-        &self,
-        from: usize,
-        end: usize,
-        starts: &[u64; PAGE_WORDS],
-    ) -> impl Iterator<Item = (usize, u64)> {
-        let (first, last) = ((from - self.base) >> GRANULE_LOG, (end - self.base) >> GRANULE_LOG);
-        (first / WORD_BITS..last.div_ceil(WORD_BITS)).map(move |index| {
-            let below = if index == last / WORD_BITS { !(u64::MAX << (last % WORD_BITS)) } else { u64::MAX };
-            let above = if index == first / WORD_BITS { u64::MAX << (first % WORD_BITS) } else { u64::MAX };
-            (index, starts[index % PAGE_WORDS] & below & above)
-        })
-    }
-
-    /// As [`set_all_allocated`](Self::set_all_allocated), while other threads may free cells of the span.
-    ///
-    /// # Safety
-    /// 1. They are cells of one span that only the calling thread allocates from, and no marking is under way.
-    pub(crate) unsafe fn set_all_allocated_beside(
-        &self,
-        from: usize,
-        end: usize,
-        starts: &[u64; PAGE_WORDS],
-    ) -> usize {
-        let (words, mut set) = (self.allocation_words(), 0);
-        for (index, cells) in self.cells_by_word(from, end, starts) {
-            // SAFETY: the granules are those of one span, whose bits are committed.
-            let word = unsafe { &*words.add(index) };
-            // A free sets bits of the same word, and counts its cell itself.
-            if cells & !word.load(Ordering::Relaxed) != 0 {
-                set += (cells & !word.fetch_or(cells, Ordering::Release)).count_ones() as usize;
             }
         }
         set

@@ -77,7 +77,7 @@ impl Space {
     }
 
     #[inline(always)]
-    pub(crate) fn heap(&self) -> &PageHeap {
+    fn heap(&self) -> &PageHeap {
         self.sweeper().heap()
     }
 

@@ -59,7 +59,6 @@ impl<'s> Stopped<'s> {
     /// object has its allocation bit: a young collection, or a promotion, has just ended. The marking does not visit
     /// later objects; those that get the bit from now on must be marked, too.
     pub fn begin_marking(&self) {
-        self.set_promotes_retired(false);
         self.heap().marks().begin_marking();
     }
 
@@ -120,22 +119,6 @@ impl<'s> Stopped<'s> {
         let allocated = self.sweeper.begin_cycle(&mut central, kind, budget, goal);
         owners.for_each(|owner| self.visit(owner.begin_cycle(&mut central)));
         allocated
-    }
-
-    /// From now on, or no longer, mutators promote the objects of a span when they have used it up or give it back, and
-    /// large objects as they make them. Then [`promote`](Self::promote) looks at the spans in hand alone, and what
-    /// mutators have promoted is a part of what it returns. A full marking begins with this off.
-    ///
-    /// A young collection must not mark meanwhile, nor after this is off before a promotion or a full collection: it
-    /// does not look into what was promoted, where pointers to young objects may be that no barrier has remembered.
-    /// Call it to begin this right after [`end_marking`](Self::end_marking).
-    ///
-    /// # Panics
-    /// It is to begin during a concurrent marking: one thread writes marks beside mutators, and not theirs.
-    pub fn set_promotes_retired(&self, on: bool) {
-        let marks = self.heap().marks();
-        assert!(!on || !marks.is_concurrent_marking(), "only the marker marks beside mutators");
-        marks.set_promotes_retired(on);
     }
 
     /// Promotes all objects made in this cycle, which ends a young collection. `owners` are all mutators of the space,

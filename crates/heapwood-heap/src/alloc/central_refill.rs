@@ -220,7 +220,6 @@ impl Owner<'_> {
         if !self.cache().refills_in(self.cycle()) {
             central.note_refilling_mutator();
         }
-        central.note_promoted(self.cache().take_promoted());
         self.sweeper().settle(central, self.cache().take_account());
         self.sweeper().return_swept(central, self.cache().swept_spans().take());
     }

@@ -82,22 +82,11 @@ impl Owner<'_> {
     /// Whether a cell may hold an object. For a span that another mutator allocates from, only that mutator knows the
     /// cursor: any cell of the fresh range may hold one.
     fn may_exist(&self, span: &Span, cell: usize) -> bool {
-        self.may_exist_beside(span, cell, || ())
-    }
-
-    /// The same, for tests with what another thread may do `between` two looks.
-    #[inline]
-    fn may_exist_beside(&self, span: &Span, cell: usize, between: impl FnOnce()) -> bool {
         let spans = self.heap().spans();
         let page = spans.page_of(span.cells_start());
         let mine = self.buffer(span.shape()).span() == Some(page);
         let others = span.is_held() && !mine && span.is_swept_in(self.cycle());
-        if self.heap().exists(span, cell) {
-            return true;
-        }
-        between();
-        // The owner may use the span up meanwhile, and promote: then the range is empty, and the cell has its bit.
-        others && (span.is_above_fresh_range_start(cell) || self.heap().exists(span, cell))
+        self.heap().exists(span, cell) || others && span.is_above_fresh_range_start(cell)
     }
 
     fn free_cell(&self, span: &Span, cell: usize) -> Result<(), FreeError> {
@@ -148,81 +137,5 @@ impl Owner<'_> {
         let cell = chain.pop(cycle, is_right);
         cached.freed.set(chain);
         cell
-    }
-}
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use crate::address::Address;
-    use crate::alloc::alloc_buffer::AllocBuffer;
-    use crate::alloc::owner::Owner;
-    use crate::alloc::thread_cache::ThreadCache;
-    use crate::config::{MIN_RESERVATION, SpaceConfig};
-    use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
-    use crate::layout::size_class::SizeClass;
-    use crate::space::Space;
-    use core::ptr::NonNull;
-    use heapwood_os::{MappedArray, SYSTEM};
-
-    struct Mutator(MappedArray<AllocBuffer>, MappedArray<ThreadCache>);
-
-    impl Mutator {
-        fn new() -> Self {
-            let (buffers, cache) = (MappedArray::new(&SYSTEM, MAX_SHAPES), MappedArray::new(&SYSTEM, 1));
-            let mutator = Mutator(buffers.unwrap(), cache.unwrap());
-            mutator.0.commit(0..MAX_SHAPES).unwrap();
-            mutator.1.commit(0..1).unwrap();
-            mutator
-        }
-
-        fn owner<'m>(&'m self, space: &'m Space) -> Owner<'m> {
-            // SAFETY: the memory is zeroed and long enough, both live as long as this, and the test has one thread.
-            unsafe { space.owner(NonNull::new(self.0.as_ptr()).unwrap(), &*self.1.at(0)) }
-        }
-    }
-
-    /// A thread frees an object of another that uses up its span at that moment: with promotion the fresh range becomes
-    /// empty between two looks at the cell.
-    #[test]
-    fn an_object_is_found_while_its_span_is_used_up() {
-        const CELL: usize = 4096;
-        for promotes in [false, true] {
-            let config = SpaceConfig {
-                reservation: MIN_RESERVATION,
-                most: None,
-                limit: None,
-                huge_pages: false,
-                clobber: false,
-                protect_arenas: None,
-                single_cells: false,
-            };
-            let space = Space::new(&SYSTEM, config).unwrap();
-            let shape = ShapeId::no_pointers(SizeClass::of(CELL));
-            let (makes, frees) = (Mutator::new(), Mutator::new());
-            let (maker, other) = (makes.owner(&space), frees.owner(&space));
-            let allocate = || {
-                if maker.buffer(shape).peek(CELL).is_none() {
-                    maker.refill(shape, false).unwrap();
-                }
-                let cell = maker.buffer(shape).peek(CELL).unwrap();
-                // SAFETY: `peek` has just returned it, and its words are no pointers.
-                unsafe { maker.buffer(shape).commit(cell, CELL) };
-                Address::new(cell.as_ptr() as usize)
-            };
-            // SAFETY: the only thread is here.
-            unsafe { space.stopped() }.set_promotes_retired(promotes);
-            let object = allocate();
-            let (span, own) = (space.find_span(object).unwrap(), maker.buffer(shape).span());
-            assert!(!space.heap().exists(span, object.get()), "the cursor is the maker's secret");
-            let uses_up = || {
-                while maker.buffer(shape).span() == own {
-                    allocate();
-                }
-            };
-            assert!(other.may_exist_beside(span, object.get(), uses_up), "promotes: {promotes}");
-            assert_eq!(space.is_old(object), promotes);
-            // SAFETY: nothing uses it.
-            unsafe { other.free(object) }.unwrap();
-        }
     }
 }

@@ -156,18 +156,6 @@ impl<'s> LargePages<'s> {
         }
     }
 
-    /// Makes the object an old one, as if a sweep had found it alive.
-    #[cold]
-    fn promote(&self, start: usize) {
-        let (spans, first) = (self.heap().spans(), self.run.first);
-        // SAFETY: the cell is this thread's, and no marking is under way.
-        unsafe { self.heap().marks().set_allocated(start) };
-        spans.at(first).set_survived();
-        spans.young_pages().clear(first, self.run.count);
-        spans.large().add_seen(first);
-        self.sweeper.note_promoted_large(self.run.count);
-    }
-
     /// Makes the pages an object. No stop may be under way, or the object is not marked.
     pub fn finish(self) -> NonNull<u8> {
         let (spans, first, cycle) = (self.heap().spans(), self.run.first, self.heap().marks().cycle());
@@ -175,12 +163,8 @@ impl<'s> LargePages<'s> {
         let span = Span::of_object(start, self.run.count, self.bytes, self.shape, (cycle, fresh));
         // SAFETY: the pages were taken for this, and the kind is the shape's.
         unsafe { spans.add(first, span, self.kind) };
-        if self.heap().marks().promotes_retired() {
-            self.promote(start);
-        } else {
-            spans.young_pages().set(first, self.run.count, epoch_of(cycle));
-            spans.large().add_new(first);
-        }
+        spans.young_pages().set(first, self.run.count, epoch_of(cycle));
+        spans.large().add_new(first);
         if self.zero {
             self.sweeper.lock_for_large().finish_large(self.run.count);
         }

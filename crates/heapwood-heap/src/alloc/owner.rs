@@ -341,7 +341,6 @@ impl<'m> Owner<'m> {
         if let Some(page) = request.buffer.span() {
             let span = self.heap().spans().own(page);
             span.set_frontier(request.buffer.cursor());
-            self.promote_retired(page, span);
             span.set_held(false);
             self.cache.hold(request.id, 0);
             self.cache.cached(request.id).add_used(self.heap().spans(), page);

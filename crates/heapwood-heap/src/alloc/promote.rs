@@ -2,19 +2,14 @@
 //! would take too long, and costs a few stores a span. Promoted objects refer to promoted or old ones, so nothing is
 //! lost; the next full collection finds the dead ones among them. A full marking under way does not visit objects made
 //! since it began, so these are marked, too. Invariant: afterwards every existing object has its allocation bit.
-//!
-//! Where the next collection promotes in any case, since young ones rest, mutators do most of it: each promotes the
-//! objects of a span that it has used up or gives back, whose bits are in its cache, and large objects as it makes them
-//! (`Stopped::set_promotes_retired`). The pause then looks at the spans in hand alone.
 
 use crate::alloc::owner::Owner;
-use crate::alloc::runs::{set_all_allocated, set_all_allocated_beside};
+use crate::alloc::runs::set_all_allocated;
 use crate::layout::shape::ScanKind;
 use crate::layout::shapes::Shapes;
 use crate::marks::Marks;
 use crate::reclaim::central::Central;
 use crate::reclaim::sweeper::Sweeper;
-use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use core::cell::Cell;
 use heapwood_pages::PageIndex;
@@ -31,49 +26,13 @@ pub(crate) fn promote<'m>(
 ) -> (usize, usize) {
     let promotion =
         Promotion { sweeper, shapes, marked, objects: Cell::new(0), bytes: Cell::new(0), visited };
-    let is_mostly_done = sweeper.heap().marks().promotes_retired();
-    let mut central = sweeper.lock();
-    if !is_mostly_done {
-        promotion.listed(&mut central);
-    }
+    promotion.listed(&mut sweeper.lock());
     for owner in owners {
-        if !is_mostly_done {
-            owner.for_each_list(|list, _| promotion.spans_of(list));
-        }
+        owner.for_each_list(|list, _| promotion.spans_of(list));
         owner.for_each_own_span(|page| promotion.span(page));
-        central.note_promoted(owner.cache().take_promoted());
     }
     promotion.large_objects();
-    for (objects, bytes) in [central.take_promoted(), sweeper.take_promoted_large()] {
-        promotion.count(objects, bytes);
-    }
     (promotion.objects.get(), promotion.bytes.get())
-}
-
-impl Owner<'_> {
-    /// Promotes the objects of a span that this mutator has used up, or gives back, if mutators do that now. Other
-    /// threads may free some of them meanwhile.
-    #[inline]
-    pub(super) fn promote_retired(&self, page: PageIndex, span: &Span) {
-        if self.heap().marks().promotes_retired() {
-            self.promote_span(page, span);
-        }
-    }
-
-    #[cold]
-    fn promote_span(&self, page: PageIndex, span: &Span) {
-        let (heap, marks) = (self.heap(), self.heap().marks());
-        if span.has_no_fresh_cell() {
-            return;
-        }
-        let class = self.shape(span.shape()).class().expect("buffers are of shapes with a size class");
-        let cells = span.fresh_range_start()..span.frontier();
-        // SAFETY: the cells of the fresh range are the span's, which is this mutator's, and no marking is under way.
-        let set = unsafe { set_all_allocated_beside(marks, class, cells) };
-        span.end_fresh_range();
-        heap.spans().young_pages().clear(page, span.pages());
-        self.cache().note_promoted(set, set * class.cell_size());
-    }
 }
 
 struct Promotion<'h> {

@@ -188,7 +188,6 @@ impl Owner<'_> {
             false
         });
         self.sweeper().return_swept(central, self.cache().swept_spans().take());
-        central.note_promoted(self.cache().take_promoted());
         self.sweeper().settle(central, self.cache().take_account());
     }
 
@@ -220,7 +219,6 @@ impl Owner<'_> {
         if let Some(page) = buffer.span() {
             let span = spans.own(page);
             span.set_frontier(buffer.cursor());
-            self.promote_retired(page, span);
             self.forget(buffer, page);
             let free = heap.free_cells(span);
             if free == 0 {

@@ -62,20 +62,6 @@ pub(crate) unsafe fn set_all_allocated(
     }
 }
 
-/// Makes all cells of a range old while other threads may free some. Returns the number of those that were not.
-///
-/// # Safety
-/// 1. `cells` are those of a span of the class that only the calling thread allocates from, and no marking is under way.
-pub(crate) unsafe fn set_all_allocated_beside(marks: &Marks, class: SizeClass, cells: Range<usize>) -> usize {
-    // SAFETY: contract 1.
-    unsafe {
-        match STARTS.get(class.index()) {
-            Some(pattern) => marks.set_all_allocated_beside(cells.start, cells.end, pattern),
-            None => cells.step_by(class.cell_size()).filter(|&cell| marks.set_allocated(cell)).count(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

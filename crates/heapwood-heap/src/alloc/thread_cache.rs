@@ -20,8 +20,6 @@ pub struct ThreadCache {
     share: Cell<Share>,
     /// The pages that it may still take for new spans.
     credit: Cell<u32>,
-    /// Objects promoted as their spans were used up, and their bytes, that are not in the central counters.
-    promoted: Cell<(u32, usize)>,
     /// The bytes of large objects that it may still take.
     large_credit: Cell<usize>,
     /// Bytes of cached spans; and of free cells in the buffers' spans, as last measured.
@@ -201,18 +199,6 @@ impl ThreadCache {
     #[inline]
     pub(super) fn note_refill(&self) {
         self.update(|a| Account { refills: a.refills + 1, ..a });
-    }
-
-    /// Counts objects that were promoted as their span was used up, and their bytes.
-    pub(super) fn note_promoted(&self, objects: usize, bytes: usize) {
-        let (before, bytes_before) = self.promoted.get();
-        self.promoted.set((before + objects as u32, bytes_before + bytes));
-    }
-
-    /// Takes these counts.
-    pub(crate) fn take_promoted(&self) -> (usize, usize) {
-        let (objects, bytes) = self.promoted.take();
-        (objects as usize, bytes)
     }
 
     /// Takes the account, to be settled.

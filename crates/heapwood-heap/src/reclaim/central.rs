@@ -178,8 +178,6 @@ pub(crate) struct Central {
     refilling_mutators: usize,
     refilling_mutators_before: usize,
     counts: CentralCounts,
-    /// Objects that mutators have promoted in this cycle, and their bytes.
-    promoted: (usize, usize),
     /// Pages of large objects under construction: in use, but in no span yet.
     unfinished: PageCount,
 }
@@ -250,7 +248,6 @@ impl Central {
             refilling_mutators: 0,
             refilling_mutators_before: 0,
             counts: CentralCounts::default(),
-            promoted: (0, 0),
             unfinished: PageCount(0),
         })
     }
@@ -480,7 +477,7 @@ impl Central {
         self.refilling_mutators_before = core::mem::take(&mut self.refilling_mutators);
         let touched = core::mem::take(&mut self.touched);
         self.unswept = if after == Collection::Full { self.listed } else { touched };
-        (self.counts.left_in_cycle, self.promoted) = (0, (0, 0));
+        self.counts.left_in_cycle = 0;
         core::mem::take(&mut self.counts.in_cycle)
     }
 
@@ -554,16 +551,6 @@ impl Central {
         counts.refills += refills as u64;
         counts.large += large as u64;
         counts.large_page_locks += large_page_locks as u64;
-    }
-
-    /// Counts objects that a mutator has promoted, and their bytes.
-    pub(crate) fn note_promoted(&mut self, (objects, bytes): (usize, usize)) {
-        self.promoted = (self.promoted.0 + objects, self.promoted.1 + bytes);
-    }
-
-    /// Takes these counts.
-    pub(crate) fn take_promoted(&mut self) -> (usize, usize) {
-        core::mem::take(&mut self.promoted)
     }
 
     /// Counts an acquisition of the lock, for a large object or not.

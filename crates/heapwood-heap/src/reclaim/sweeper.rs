@@ -24,7 +24,7 @@ use crate::reclaim::empty_spans::EmptySpans;
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::AtomicBool;
 use heapwood_os::threads::sync::yield_now;
 use heapwood_os::threads::timed_lock::TimedGuard;
 use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, OsError, TimedLock};
@@ -48,8 +48,6 @@ pub(crate) struct Sweeper {
     chunks: CachePadded<Lock<ArenaChunkPool, ARENA_CHUNKS>>,
     /// Unused arena chunks may have marks: the current marking has reached one.
     dangling_marks: AtomicBool,
-    /// Large objects that were old from the start, made in this cycle, and their pages.
-    promoted_large: [AtomicUsize; 2],
     clobber: bool,
     protect: bool,
 }
@@ -66,7 +64,6 @@ impl Sweeper {
             clock: CachePadded(ReclaimClock::new()),
             chunks: CachePadded(Lock::new(ArenaChunkPool::new(config.protect_arenas))),
             dangling_marks: AtomicBool::new(false),
-            promoted_large: [AtomicUsize::new(0), AtomicUsize::new(0)],
             clobber: config.clobber,
             protect: config.protect_arenas.is_some(),
         })
@@ -108,19 +105,6 @@ impl Sweeper {
     /// The arena chunks that no arena has.
     pub(crate) fn chunks(&self) -> &Lock<ArenaChunkPool, ARENA_CHUNKS> {
         &self.chunks
-    }
-
-    /// Counts a large object that is old from the start.
-    pub(crate) fn note_promoted_large(&self, pages: PageCount) {
-        let [objects, all] = &self.promoted_large;
-        objects.fetch_add(1, Ordering::Relaxed);
-        all.fetch_add(pages.0, Ordering::Relaxed);
-    }
-
-    /// Takes the number of these objects, and their bytes, in a stop.
-    pub(crate) fn take_promoted_large(&self) -> (usize, usize) {
-        let [objects, pages] = self.promoted_large.each_ref().map(|count| count.swap(0, Ordering::Relaxed));
-        (objects, PageCount(pages).bytes())
     }
 
     /// Whether unused arena chunks may have marks.
@@ -289,7 +273,6 @@ impl Sweeper {
             self.heap.pages().new_cycle();
         }
         self.available.set_all(central.listed_shapes());
-        self.take_promoted_large();
         central.begin_cycle(after, budget, goal)
     }
 

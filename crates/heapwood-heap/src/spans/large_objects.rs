@@ -54,12 +54,6 @@ impl LargeObjects {
         self.add(page);
     }
 
-    /// Adds a new object that starts at a page, and counts as seen by a sweep.
-    pub(crate) fn add_seen(&self, page: PageIndex) {
-        self.see(page);
-        self.add(page);
-    }
-
     /// Marks the object that starts at a page as unseen.
     pub(crate) fn unsee(&self, page: PageIndex) {
         self.unseen.add(page);

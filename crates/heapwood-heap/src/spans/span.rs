@@ -178,18 +178,6 @@ impl Span {
         self.set_fresh_range((addr - self.cells_start()) as u32, addr);
     }
 
-    /// Empties the fresh range at the frontier: all cells below it that exist have their allocation bits. Who finds a
-    /// cell outside of the range sees its bit.
-    pub(crate) fn end_fresh_range(&self) {
-        let frontier = self.fresh_range.load(Ordering::Relaxed) >> 32;
-        self.fresh_range.store(frontier << 32 | frontier, Ordering::Release);
-    }
-
-    /// Whether the fresh range has no cell.
-    pub(crate) fn has_no_fresh_cell(&self) -> bool {
-        self.fresh_range_start() >= self.frontier()
-    }
-
     fn set_fresh_range(&self, from: u32, frontier: usize) {
         let frontier = (frontier - self.cells_start()) as u64;
         self.fresh_range.store(frontier << 32 | from as u64, Ordering::Relaxed);
@@ -199,7 +187,7 @@ impl Span {
     #[inline]
     pub(crate) fn is_in_fresh_range(&self, cell: usize) -> bool {
         let (fresh_range, at) =
-            (self.fresh_range.load(Ordering::Acquire), (cell - self.cells_start()) as u64);
+            (self.fresh_range.load(Ordering::Relaxed), (cell - self.cells_start()) as u64);
         fresh_range as u32 as u64 <= at && at < fresh_range >> 32
     }
 

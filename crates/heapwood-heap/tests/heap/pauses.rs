@@ -1,10 +1,9 @@
 //! What a pause looks at besides marking and roots: counted, not timed. It depends on what was made since the last
 //! collection, on the spans that mutators allocate from, and on shapes; not on the heap's size.
 
-use crate::space::{CONFIG, Heap, random};
-use heapwood_heap::{Address, Collection, MAX_SMALL, SpaceConfig};
+use crate::space::{CONFIG, Heap};
+use heapwood_heap::{Collection, MAX_SMALL, SpaceConfig};
 use heapwood_layout::TypeDescriptor;
-use std::collections::BTreeSet;
 
 const MIB: usize = 1 << 20;
 
@@ -77,80 +76,4 @@ fn what_pauses_look_at_does_not_grow_with_the_heap() {
         assert!(large <= small + 16, "{small} words of a heap of 16 MiB, {large} of one of 256 MiB");
         assert!((100..2000).contains(&small), "{small}");
     }
-}
-
-/// What two mutators and a collector do, by random numbers alone: objects of many sizes are made, freed, kept by pauses that
-/// promote, or by full collections. Returns what each pause has promoted.
-fn play(retired: bool, frees: bool, seed: u64) -> Vec<(usize, usize)> {
-    let heap = Heap::new(SpaceConfig { reservation: 1 << 30, ..CONFIG });
-    let sizes = [16, 48, 800, 5000, MAX_SMALL, 40_000, 300_000];
-    let shapes = sizes.map(|bytes| heap.shape(bytes, TypeDescriptor::no_pointers(bytes).unwrap()));
-    let (mut state, mut live, mut promoted) = (seed, Vec::new(), Vec::new());
-    let owners = || std::iter::once_with(|| heap.owner());
-    for cycle in 0..40 {
-        for _ in 0..random(&mut state) % 3000 {
-            let kind =
-                [0, 0, 1, 1, 1, 2, 2, 3, 4, 5, 6][random(&mut state) % if cycle % 3 == 0 { 11 } else { 8 }];
-            live.push(heap.allocate(shapes[kind], sizes[kind]).unwrap());
-            if frees && random(&mut state).is_multiple_of(20) {
-                let object = live.swap_remove(random(&mut state) % live.len());
-                // SAFETY: nothing uses the object any more.
-                unsafe { heap.owner().free(Address::new(object)).unwrap() };
-                // SAFETY: as above; only the answer is wanted.
-                assert!(unsafe { heap.owner().free(Address::new(object)) }.is_err());
-            }
-            if random(&mut state).is_multiple_of(700) {
-                heap.owner().flush();
-            }
-        }
-        heap.check().unwrap();
-        assert_eq!(heap.objects().into_keys().collect::<Vec<_>>(), sorted(&live), "cycle {cycle}");
-        if cycle % 5 == 4 {
-            live.retain(|_| !random(&mut state).is_multiple_of(3));
-            heap.cycle(live.iter().copied());
-        } else {
-            heap.space.finish_sweep();
-            heap.owner().publish();
-            let stopped = heap.stopped();
-            promoted.push(stopped.promote(owners()));
-            assert!(live.iter().all(|&object| heap.space.is_old(Address::new(object))), "cycle {cycle}");
-            stopped.end_marking(Collection::Young, owners(), usize::MAX, 0);
-        }
-        if cycle == 3 {
-            heap.stopped().set_promotes_retired(retired);
-        }
-        heap.check().unwrap();
-    }
-    promoted
-}
-
-fn sorted(objects: &[usize]) -> Vec<usize> {
-    objects.iter().copied().collect::<BTreeSet<_>>().into_iter().collect()
-}
-
-#[test]
-fn what_mutators_promote_is_what_a_pause_would_have_promoted() {
-    for seed in [1, 2, 3] {
-        let (early, late) = (play(true, false, seed), play(false, false, seed));
-        assert_eq!(early, late, "seed {seed}");
-        assert!(late.iter().all(|promoted| promoted.0 != 0));
-        // What the program frees after it was promoted counts as promoted; the same objects exist.
-        play(true, true, seed);
-    }
-}
-
-#[test]
-fn a_pause_that_finds_all_but_spans_in_hand_promoted_looks_at_those() {
-    let visited = |rounds: usize| {
-        let (heap, _) = heap_with_old(MIB);
-        let owners = || std::iter::once_with(|| heap.owner());
-        heap.stopped().set_promotes_retired(true);
-        let made = (0..rounds).map(|_| make_young(&heap).len()).sum::<usize>();
-        heap.owner().publish();
-        let stopped = heap.stopped();
-        assert_eq!(stopped.promote(owners()).0, made);
-        stopped.visited()
-    };
-    let (few, many) = (visited(1), visited(100));
-    assert!(many <= few + 16, "{few} words after half a MiB, {many} after fifty");
 }

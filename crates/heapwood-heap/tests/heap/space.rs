@@ -120,7 +120,7 @@ impl Heap {
     }
 }
 
-pub(crate) fn random(state: &mut u64) -> usize {
+fn random(state: &mut u64) -> usize {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
