@@ -65,7 +65,7 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
                 (played.all_ns, played.collecting_ns) = (played.all_ns + ns, played.collecting_ns + ns);
                 spent += ns;
             } else if nursery.next() == NextCollection::Promotion {
-                nursery.after_promotion(false);
+                nursery.after_promotion(handed_out, false);
                 (size, played.young) = (size + handed_out, played.young + 1);
             } else {
                 let (before, ns) = (size + handed_out, mark_ns(live));

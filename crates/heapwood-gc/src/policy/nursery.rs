@@ -4,6 +4,7 @@
 //! the last full collection did. Two unprofitable ones in a row switch them off. They are tried again after some full
 //! collections, or after much allocation, since a large heap seldom has full ones; each try that fails doubles this backoff. A
 //! try without a full collection before it begins with an en-masse promotion, for stores are not remembered during a backoff.
+//! A heap that marks beside the program promotes in parts during a backoff, for all pauses of such a heap are to be short.
 //! The nursery doubles when much of it survives, when its collections take much of the time, or when they scan long stacks and
 //! little else, and halves when little does. It
 //! takes at most a quarter of the room below the goal; with little room left the next collection is a full one. A prototype
@@ -50,8 +51,10 @@ pub enum NextCollection {
     Full,
     /// A young one.
     Young,
-    /// An en-masse promotion, after which young collections are tried again.
+    /// An en-masse promotion, after which young collections are tried again, if it is not the first part of one.
     Promotion,
+    /// A promotion of a part, before a full one.
+    PromotionInPart,
 }
 
 /// The nursery of a heap.
@@ -71,6 +74,8 @@ pub struct Nursery {
     next_backoff: u32,
     /// Bytes of allocation until the next try, if full collections are rare.
     backoff_bytes: usize,
+    /// Bytes that were promoted in parts since the last other collection.
+    in_parts: usize,
     /// The last full collection.
     full: Option<Efficiency>,
     next: NextCollection,
@@ -89,6 +94,7 @@ impl Nursery {
             backoff: 0,
             next_backoff: 1,
             backoff_bytes: 0,
+            in_parts: 0,
             full: None,
             next: NextCollection::Full,
         }
@@ -140,7 +146,7 @@ impl Nursery {
             _ if room / PART_OF_ROOM < LEAST => (NextCollection::Full, room),
             true => (NextCollection::Young, self.size.min(room / part)),
             // What is left then suffices for a try.
-            false if self.backoff > 0 && self.backoff_bytes < room / 2 => {
+            false if self.backoff > 0 && self.backoff_bytes + self.in_parts < (room + self.in_parts) / 2 => {
                 (NextCollection::Promotion, self.backoff_bytes)
             }
             false => (NextCollection::Full, room),
@@ -149,9 +155,21 @@ impl Nursery {
         budget.max(LEAST_BUDGET)
     }
 
+    /// The part of a budget after which a heap that marks beside the program has a collection: during a backoff a promotion.
+    pub fn part_of_budget(&mut self, budget: usize) -> usize {
+        if self.on || budget <= MOST_PROMOTED {
+            return budget;
+        }
+        if self.next == NextCollection::Full {
+            self.next = NextCollection::PromotionInPart;
+        }
+        MOST_PROMOTED
+    }
+
     /// A full collection has ended; the remembered set may have `overflowed` before.
     pub fn after_full(&mut self, full: Efficiency, overflowed: bool) {
         self.full = Some(full);
+        self.in_parts = 0;
         if overflowed && self.on {
             self.back_off();
         }
@@ -167,16 +185,21 @@ impl Nursery {
         }
     }
 
-    /// Everything was promoted unseen, because the remembered set had `overflowed`, or at the end of a backoff.
-    pub fn after_promotion(&mut self, overflowed: bool) {
+    /// All young objects, N bytes, were promoted unseen, because the remembered set had `overflowed`, or during a backoff.
+    pub fn after_promotion(&mut self, bytes: usize, overflowed: bool) {
         if overflowed {
             self.back_off();
-        } else if self.option == Generational::Auto {
+            return;
+        }
+        self.backoff_bytes = self.backoff_bytes.saturating_sub(bytes);
+        self.in_parts += bytes;
+        if self.next == NextCollection::Promotion && self.backoff_bytes < LEAST_BUDGET {
             self.try_again();
         }
     }
 
     fn try_again(&mut self) {
+        self.in_parts = 0;
         // One failure ends the try.
         (self.on, self.tries, self.misses, self.backoff) = (true, true, MISSES - 1, 0);
     }
@@ -210,7 +233,7 @@ impl Nursery {
     /// Switches young collections off for a backoff.
     fn back_off(&mut self) {
         if self.option == Generational::Auto {
-            (self.on, self.paid) = (false, false);
+            (self.on, self.paid, self.in_parts) = (false, false, 0);
             self.backoff = self.next_backoff;
             self.backoff_bytes = self.next_backoff as usize * BACKOFF_BYTES;
             self.next_backoff = (self.next_backoff * 2).min(LONGEST_BACKOFF);
@@ -350,7 +373,7 @@ mod tests {
         for _ in 0..6 {
             assert!(!nursery.is_on());
             tries.push((nursery.budget(0, 4096 * MIB) / MIB, nursery.next()));
-            nursery.after_promotion(false);
+            nursery.after_promotion(nursery.backoff_bytes, false);
             assert_eq!(
                 (nursery.budget(0, 4096 * MIB), nursery.next()),
                 (nursery.size, NextCollection::Young)
@@ -389,7 +412,53 @@ mod tests {
         nursery.after_full(FULL, false);
         assert!(nursery.is_on());
         // The allocation that was due for a young one does not wait for a full one.
-        nursery.after_promotion(true);
+        nursery.after_promotion(nursery.size, true);
         assert!(!nursery.is_on());
+    }
+
+    /// A heap promotes in parts, and otherwise collects as one that does not: the same tries after the same allocation.
+    #[test]
+    fn promotions_in_parts_change_nothing_else() {
+        for (room, percent) in [(4096 * MIB, 95), (40 * MIB, 95), (100 * MIB, 95), (4096 * MIB, 5)] {
+            let played = |in_parts: bool| {
+                let mut nursery = Nursery::new(Generational::Auto);
+                let (mut others, mut parts, mut allocated, mut since_full) = (Vec::new(), 0, 0, 0);
+                for _ in 0..2_000 {
+                    let mut budget = nursery.budget(since_full, room);
+                    if in_parts {
+                        budget = nursery.part_of_budget(budget);
+                        assert!(nursery.is_on() || budget <= MOST_PROMOTED);
+                    }
+                    (allocated, since_full) = (allocated + budget, since_full + budget);
+                    match nursery.next() {
+                        NextCollection::Full => {
+                            nursery.after_full(Efficiency { allocated: budget, ..FULL }, false);
+                            since_full = 0;
+                            others.push((NextCollection::Full, allocated));
+                        }
+                        NextCollection::Young => {
+                            nursery.after_young(young(&nursery, percent), 0);
+                            others.push((NextCollection::Young, allocated));
+                        }
+                        NextCollection::Promotion | NextCollection::PromotionInPart => {
+                            nursery.after_promotion(budget, false);
+                            parts += 1;
+                        }
+                    }
+                    if allocated > 8192 * MIB {
+                        break;
+                    }
+                }
+                (others, parts)
+            };
+            let ((whole, few), (parts, many)) = (played(false), played(true));
+            let length = whole.len().min(parts.len());
+            assert!(length > 10 || percent == 95 && length > 4, "{room} {length}");
+            for (whole, part) in whole.iter().zip(&parts) {
+                assert_eq!(whole.0, part.0, "room {room}, {percent}");
+                assert!(whole.1.abs_diff(part.1) < MIB, "room {room}, {percent}: {whole:?} {part:?}");
+            }
+            assert!(percent == 5 || many > few, "{many} {few}");
+        }
     }
 }

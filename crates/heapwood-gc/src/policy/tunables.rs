@@ -44,6 +44,8 @@ pub(super) mod nursery {
     pub(in crate::policy) const LONGEST_BACKOFF: u32 = 16;
     /// Bytes of allocation that count like one of those.
     pub(in crate::policy) const BACKOFF_BYTES: usize = 32 << 20;
+    /// Bytes that a pause promotes at most during a backoff, in a heap that marks beside the program: half a millisecond.
+    pub(in crate::policy) const MOST_PROMOTED: usize = 8 << 20;
     /// Nanoseconds that a store into a young page takes in the slow half of the write barrier: a part of what young collections
     /// cost. Other stores count as several.
     pub(in crate::policy) const STORE_NS: u64 = 4;

@@ -146,34 +146,36 @@ impl Collector {
             }
             // It comes out of turn.
             PauseKind::InitialMark(_) => {}
-            PauseKind::Promote => work.nursery.after_promotion(published.overflowed),
+            PauseKind::Promote => work.nursery.after_promotion(totals.allocated, published.overflowed),
             PauseKind::Young { .. } => work.nursery.after_young(efficiency, published.stores),
         }
         state.cycles().set_sizes(totals.live, goal);
         let size = work.size(state);
         let mut budget = work.nursery.budget(size, goal);
-        if work.session.is_none() {
+        work.concurrent.starts_next = false;
+        if self.marks_concurrently(state) {
             budget = self.start_concurrent(state, work, budget, goal);
         }
         NextCycle { goal_before, goal, budget }
     }
 
     /// Asks for a concurrent marking if it is time; otherwise the budget ends where it will be, if nothing else comes before.
-    fn start_concurrent(&self, state: &State, work: &mut Work, budget: usize, goal: usize) -> usize {
-        work.concurrent.starts_next = false;
-        if !self.marks_concurrently(state) {
-            return budget;
-        }
+    fn start_concurrent(&self, state: &State, work: &mut Work, mut budget: usize, goal: usize) -> usize {
         let live = state.cycles().live_in_full();
         let always = || self.concurrent().is_always().then(|| goal - goal.saturating_sub(live) / 2);
-        let Some(line) = work.concurrent.start.line(live, goal).or_else(always) else { return budget };
-        let left = line.saturating_sub(work.size(state));
-        if left == 0 {
-            state.marking_requests().start();
-        } else if work.nursery.next() == NextCollection::Full {
-            work.concurrent.starts_next = true;
-            return budget.min(left.max(LEAST_BUDGET));
+        let mut starts_next = false;
+        if work.session.is_none() {
+            let Some(line) = work.concurrent.start.line(live, goal).or_else(always) else { return budget };
+            let left = line.saturating_sub(work.size(state));
+            if left == 0 {
+                state.marking_requests().start();
+            } else if work.nursery.next() == NextCollection::Full {
+                starts_next = true;
+                budget = budget.min(left.max(LEAST_BUDGET));
+            }
         }
+        budget = work.nursery.part_of_budget(budget);
+        work.concurrent.starts_next = starts_next && work.nursery.next() == NextCollection::Full;
         budget
     }
 
