@@ -35,6 +35,8 @@ pub(crate) struct MarkSession {
     began: u64,
     /// What young collections have marked or promoted since.
     since: MarkTotals,
+    /// What it had done when its end began.
+    cycle: MarkCycle,
 }
 
 impl MarkSession {
@@ -44,7 +46,7 @@ impl MarkSession {
         let stacks = MarkStacks::sized(kernel, edges, reservation)?;
         state.marking_log().begin(kernel, edges, (reservation, state.space().committed_end()))?;
         let none = MarkTotals::default();
-        Ok(MarkSession { stacks, totals: none, began: 0, since: none })
+        Ok(MarkSession { stacks, totals: none, began: 0, since: none, cycle: MarkCycle { marked: 0, ns: 0 } })
     }
 
     /// Takes the snapshot: scans all roots, since they may be gone later.
@@ -87,9 +89,9 @@ impl MarkSession {
         self.totals = self.totals.plus(marked);
     }
 
-    /// What it has done, when it ends.
+    /// What it has done before its last pause, which may have marked much if it was late.
     pub(crate) fn cycle(&self) -> MarkCycle {
-        MarkCycle { marked: self.totals.bytes, ns: clock::monotonic_ns().saturating_sub(self.began) }
+        self.cycle
     }
 
     /// The bytes that young collections have marked or promoted since it started.
@@ -104,6 +106,8 @@ impl MarkSession {
         world: &Stopped<'_>,
         workers: Option<(&Workers, usize)>,
     ) -> MarkTotals {
+        let ns = clock::monotonic_ns().saturating_sub(self.began);
+        self.cycle = MarkCycle { marked: self.totals.bytes, ns };
         if let Some((workers, helpers)) = workers.filter(|_| self.stacks.edges.len() >= MANY_EDGES) {
             let rescan = state.marking_log().rescan();
             state.marking_log().commit_sets(state.space().committed_end());

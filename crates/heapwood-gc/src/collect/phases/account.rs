@@ -21,6 +21,8 @@ pub(in crate::collect) struct CollectionTotals {
     /// Marking time in nanoseconds, without waiting for others; and the time since the last collection.
     ns: u64,
     since: u64,
+    /// CPU time of the collection and its helpers, in nanoseconds.
+    cpu_ns: u64,
     /// Stacks that were scanned.
     stacks: usize,
     /// What counted as alive before, was handed out since, and is alive now.
@@ -78,7 +80,11 @@ impl Work {
         let is_late = self.concurrent.overtaken_by.take().is_some_and(Cause::is_allocation);
         match concurrent {
             Some(cycle) => self.concurrent.start.after_concurrent(cycle, is_late),
-            None => self.concurrent.start.after_stop(MarkCycle { marked: totals.live, ns: totals.ns }),
+            // By one of the two clocks a loaded machine is no slower, and several threads are no slower than one.
+            None => {
+                let ns = totals.ns.min(totals.cpu_ns);
+                self.concurrent.start.after_stop(MarkCycle { marked: totals.live, ns });
+            }
         }
     }
 }
@@ -108,9 +114,10 @@ impl Collector {
             Collection::Full => 0,
             Collection::Young => work.left_by_arenas + left_by_arenas,
         };
-        work.spent += times.marked.cpu.saturating_sub(times.began.cpu) + marked.helpers_cpu_ns;
+        let cpu_ns = times.marked.cpu.saturating_sub(times.began.cpu) + marked.helpers_cpu_ns;
+        work.spent += cpu_ns;
         let (ns, since) = (times.marked.wall - times.stopped.wall, times.since_last());
-        CollectionTotals { ns, since, stacks: pause.stack_bytes(), old, allocated, live }
+        CollectionTotals { ns, since, cpu_ns, stacks: pause.stack_bytes(), old, allocated, live }
     }
 
     /// Sets when the next collection is due.
@@ -131,13 +138,13 @@ impl Collector {
                 let ended = work.concurrent.ended.take();
                 work.learn_rates(totals, ended.map(|(cycle, _)| cycle), state.cycles().live_in_full());
                 state.cycles().set_live_in_full(totals.live);
-                let growth = self.growth(pause, work, totals);
+                // What a concurrent marking did not look at may be dead: the heap does not grow for it, and room for it is a part of
+                // the growth, of which a half is left in any case.
+                let unseen = ended.map_or(0, |(_, promoted)| promoted);
+                let growth = self.growth(pause, work, totals, totals.live.saturating_sub(unseen));
                 // Where the plan changed in the stop this asks the kernel now.
                 let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
-                // What a concurrent marking did not look at may be dead: room for it is part of the growth, of which a half is
-                // left in any case.
-                let unseen = ended.map_or(0, |(_, promoted)| promoted.min(growth / 2));
-                goal = self.pacer().goal(totals.live, growth - unseen, bounds);
+                goal = self.pacer().goal(totals.live, growth - unseen.min(growth / 2), bounds);
                 let beside = core::mem::take(&mut work.concurrent.beside);
                 work.nursery.after_full(
                     Efficiency { ns: efficiency.ns + beside, ..efficiency },
@@ -179,8 +186,9 @@ impl Collector {
         budget
     }
 
-    /// How much may be allocated after a full collection before the next, by what all since the last one took.
-    fn growth(&self, pause: &Pause<'_>, work: &mut Work, totals: &CollectionTotals) -> usize {
+    /// How much may be allocated after a full collection that found `live` bytes before the next, by what all since the last one
+    /// took.
+    fn growth(&self, pause: &Pause<'_>, work: &mut Work, totals: &CollectionTotals, live: usize) -> usize {
         let starved = pause.space().reclaim_clock().times().starved_ns;
         let now = clock::process_cpu_ns();
         let spent = Spent {
@@ -190,6 +198,6 @@ impl Collector {
         };
         (work.spent, work.spent_by_all, work.starved) = (0, now, starved);
         let mutators = pause.world().allocating(pause.owners());
-        work.growth.after_full(totals.live, self.pacer().percent(), mutators, spent)
+        work.growth.after_full(live, self.pacer().percent(), mutators, spent)
     }
 }
