@@ -24,13 +24,23 @@ pub struct StartPolicy {
     beside: Option<f64>,
     /// Bytes by which the heap grew a nanosecond between the last two full collections.
     growth: f64,
+    /// The same in the pauses of late, and the bytes that the last one promoted.
+    lately: f64,
+    promoted: usize,
     /// The lead over the expected growth.
     margin: f64,
 }
 
 impl Default for StartPolicy {
     fn default() -> Self {
-        StartPolicy { in_stop: FIRST_MARK_RATE, beside: None, growth: 0.0, margin: MARGIN }
+        StartPolicy {
+            in_stop: FIRST_MARK_RATE,
+            beside: None,
+            growth: 0.0,
+            lately: 0.0,
+            promoted: 0,
+            margin: MARGIN,
+        }
     }
 }
 
@@ -54,6 +64,18 @@ impl StartPolicy {
     /// Between two full collections the heap grew by N bytes, in this time.
     pub fn after_growth(&mut self, grown: usize, ns: u64) {
         self.growth = rate(grown, ns);
+        self.promoted = 0;
+    }
+
+    /// A young collection promoted N bytes, this time after the collection before.
+    pub fn after_promotion(&mut self, promoted: usize, ns: u64) {
+        self.lately = (self.lately + rate(promoted, ns)) / 2.0;
+        self.promoted = promoted;
+    }
+
+    /// Whether a marking is due in a heap of `size` bytes: the next collection would come nearer to its end than to its line.
+    pub fn is_due(&self, size: usize, line: usize) -> bool {
+        size + self.promoted / 2 >= line
     }
 
     /// The size of the heap at which the next marking starts beside the program, after a full collection that found `live`
@@ -61,7 +83,9 @@ impl StartPolicy {
     pub fn line(&self, live: usize, goal: usize) -> Option<usize> {
         let room = goal.saturating_sub(live);
         let beside = self.beside.unwrap_or(self.in_stop * EXPECTED_SPEED);
-        let lead = self.growth * (live as f64 / beside) * self.margin;
+        // A program may begin to grow fast after a long time in which it did not.
+        let growth = self.growth.max(self.lately);
+        let lead = growth * (live as f64 / beside) * self.margin;
         let most = room / MOST_PART;
         if lead > most as f64 && live as f64 / self.in_stop < SHORT_STOP_NS {
             return None;
@@ -106,6 +130,23 @@ mod tests {
             Some(480 * MIB),
             "a stop would be long: half of the room"
         );
+    }
+
+    #[test]
+    fn a_program_that_begins_to_grow_fast_starts_earlier() {
+        let mut policy = StartPolicy::default();
+        policy.after_concurrent(CYCLE, false);
+        policy.after_growth(10 * MIB, 1_000_000_000);
+        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(190 * MIB));
+        assert!(policy.is_due(190 * MIB, 190 * MIB) && !policy.is_due(190 * MIB - 1, 190 * MIB));
+        // 8 MiB in 20 ms, twice: 30 MiB in 100 ms, and a quarter more.
+        (0..2).for_each(|_| policy.after_promotion(8 * MIB, 20_000_000));
+        assert_eq!(policy.line(100 * MIB, 200 * MIB).map(|line| line.div_ceil(MIB)), Some(163));
+        // The next pause would be beyond the line by more than this one is before it.
+        assert!(policy.is_due(159 * MIB, 163 * MIB) && !policy.is_due(158 * MIB, 163 * MIB));
+        // Long after that it counts no more.
+        (0..20).for_each(|_| policy.after_promotion(0, 20_000_000));
+        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(190 * MIB));
     }
 
     #[test]

@@ -156,6 +156,9 @@ impl Collector {
             PauseKind::Promote => work.nursery.after_promotion(totals.allocated, published.overflowed),
             PauseKind::Young { .. } => work.nursery.after_young(efficiency, published.stores),
         }
+        if kind.collection() == Collection::Young {
+            work.concurrent.start.after_promotion(totals.live.saturating_sub(totals.old), totals.since);
+        }
         state.cycles().set_sizes(totals.live, goal);
         let size = work.size(state);
         let mut budget = work.nursery.budget(size, goal);
@@ -174,7 +177,7 @@ impl Collector {
         if work.session.is_none() {
             let Some(line) = work.concurrent.start.line(live, goal).or_else(always) else { return budget };
             let left = line.saturating_sub(work.size(state));
-            if left == 0 {
+            if work.concurrent.start.is_due(work.size(state), line) {
                 state.marking_requests().start();
             } else if work.nursery.next() == NextCollection::Full {
                 starts_next = true;
