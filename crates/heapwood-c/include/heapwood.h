@@ -864,6 +864,11 @@ typedef struct hw_stats {
     uint64_t mark_end_max_ns;
     /* The longest CPU time of the collecting thread in such a pause. */
     uint64_t mark_end_cpu_max_ns;
+    /* The most words that a pause which started one has looked at: of roots, of young objects that it marked, of
+       spans and of tables. */
+    uint64_t mark_start_max_words;
+    /* The same of pauses that ended one, without those that marked on. */
+    uint64_t mark_end_max_words;
     /* Objects that write barriers have noted for these markings. */
     uint64_t shaded_objects;
 } hw_stats;

@@ -171,6 +171,7 @@ fn the_guide_has_the_statistics() {
         ("Times in nanoseconds", StatUnit::Nanoseconds, &times),
         ("Levels", StatUnit::Count, &[StatKind::Level][..]),
         ("Totals", StatUnit::Count, &[StatKind::Total][..]),
+        ("Maxima", StatUnit::Count, &[StatKind::Maximum][..]),
     ] {
         write!(block, "\n### {heading}\n\n| statistic | meaning |\n|---|---|\n").unwrap();
         let mut rows: Vec<Vec<&StatInfo>> = Vec::new();

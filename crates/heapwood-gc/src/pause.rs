@@ -10,6 +10,7 @@ use crate::state::fork_gate::NoFork;
 use core::cell::Cell;
 use core::ops::Range;
 use heapwood_heap::{Collection, Owner, Space, Stopped};
+use heapwood_layout::WORD;
 
 /// A stopped heap.
 pub(crate) struct Pause<'h> {
@@ -23,6 +24,8 @@ pub(crate) struct Pause<'h> {
     scans_stacks: bool,
     /// Bytes of stacks and frames that were last named to a marker.
     stack_bytes: Cell<usize>,
+    /// Bytes of roots that were named to a marker, and of objects that it marked.
+    scanned_bytes: Cell<usize>,
 }
 
 impl<'h> Pause<'h> {
@@ -48,6 +51,7 @@ impl<'h> Pause<'h> {
             no_fork: Some(no_fork),
             scans_stacks,
             stack_bytes: Cell::new(0),
+            scanned_bytes: Cell::new(0),
         }
     }
 
@@ -87,6 +91,7 @@ impl<'h> Pause<'h> {
     pub(crate) fn scan_roots(&self, kind: Collection, marker: &mut dyn ScanRoots) {
         let mut stack_bytes = 0;
         self.for_each_root(kind, |source, words| {
+            self.add_scanned(words.len());
             if matches!(source, Source::Stack | Source::Frame) {
                 stack_bytes += words.len();
             }
@@ -102,6 +107,16 @@ impl<'h> Pause<'h> {
     /// Bytes of stacks and frames that the last scan of the roots looked at.
     pub(crate) fn stack_bytes(&self) -> usize {
         self.stack_bytes.get()
+    }
+
+    /// Adds bytes of objects that this pause has marked.
+    pub(crate) fn add_scanned(&self, bytes: usize) {
+        self.scanned_bytes.set(self.scanned_bytes.get() + bytes);
+    }
+
+    /// The words that this pause has looked at: of roots, of objects that it has marked, of spans and of tables.
+    pub(crate) fn words(&self) -> usize {
+        self.world.visited() + self.scanned_bytes.get() / WORD
     }
 
     /// Notes frames that need not be looked at again as long as they do not change: every object is old now.

@@ -42,6 +42,7 @@ impl Collector {
         let reported = work.concurrent.overtaken_by.unwrap_or(cause);
         let next = self.set_goal(&pause, work, kind, &prepared, &totals, &published);
         self.begin_cycle(&pause, work, kind, &next);
+        let words = pause.words();
         self.verify_after_marking(&pause, kind);
         self.resume(pause, cause, kind, &totals, &mut times);
         work.last_ended = times.ended.wall;
@@ -55,6 +56,7 @@ impl Collector {
                 next: &next,
                 ended: ended.as_ref(),
                 roots,
+                words,
                 times: &times,
             },
         );

@@ -94,6 +94,11 @@ impl MarkSession {
         self.cycle
     }
 
+    /// The bytes that its last pause has marked.
+    pub(crate) fn marked_in_end(&self) -> usize {
+        self.totals.bytes - self.cycle.marked
+    }
+
     /// The bytes that young collections have marked or promoted since it started.
     pub(crate) fn promoted(&self) -> usize {
         self.since.bytes

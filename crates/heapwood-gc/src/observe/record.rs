@@ -37,17 +37,19 @@ struct ConcurrentRecord {
     end: Longest,
 }
 
-/// The longest pauses of a kind, in nanoseconds.
+/// The longest pauses of a kind, in nanoseconds, and the most words that one has looked at.
 struct Longest {
     wall: u64,
     cpu: u64,
+    words: u64,
 }
 
 impl Longest {
-    const NONE: Longest = Longest { wall: 0, cpu: 0 };
+    const NONE: Longest = Longest { wall: 0, cpu: 0, words: 0 };
 
-    fn add(&mut self, pause: Elapsed) {
+    fn add(&mut self, pause: Elapsed, words: usize) {
         (self.wall, self.cpu) = (self.wall.max(pause.wall), self.cpu.max(pause.cpu));
+        self.words = self.words.max(words as u64);
     }
 }
 
@@ -113,12 +115,12 @@ impl Record {
     }
 
     /// Adds the pause that started a marking beside the program.
-    pub(crate) fn add_marking_start(&mut self, times: &Times) {
-        self.concurrent.start.add(times.ended.since(times.requested));
+    pub(crate) fn add_marking_start(&mut self, times: &Times, words: usize) {
+        self.concurrent.start.add(times.ended.since(times.requested), words);
     }
 
     /// Adds such a marking, and the pause that ended it.
-    pub(crate) fn add_marking_end(&mut self, times: &Times, totals: &ConcurrentTotals) {
+    pub(crate) fn add_marking_end(&mut self, times: &Times, words: usize, totals: &ConcurrentTotals) {
         let all = &mut self.concurrent;
         all.ended += 1;
         all.degenerated += totals.degenerated as u64;
@@ -126,7 +128,7 @@ impl Record {
         all.bytes += totals.bytes as u64;
         all.shaded += totals.shaded;
         if !totals.in_stop {
-            all.end.add(times.ended.since(times.requested));
+            all.end.add(times.ended.since(times.requested), words);
         }
     }
 
@@ -171,6 +173,8 @@ impl Record {
         stats.mark_start_cpu_max_ns = self.concurrent.start.cpu;
         stats.mark_end_max_ns = self.concurrent.end.wall;
         stats.mark_end_cpu_max_ns = self.concurrent.end.cpu;
+        stats.mark_start_max_words = self.concurrent.start.words;
+        stats.mark_end_max_words = self.concurrent.end.words;
         stats.shaded_objects = self.concurrent.shaded;
     }
 }

@@ -236,6 +236,11 @@ stats! {
     mark_end_max_ns: u64, Nanoseconds, Maximum;
     /// The longest CPU time of the collecting thread in such a pause.
     mark_end_cpu_max_ns: u64, Nanoseconds, Maximum;
+    /// The most words that a pause which started one has looked at: of roots, of young objects that it marked, of spans and of
+    /// tables.
+    mark_start_max_words: u64, Count, Maximum;
+    /// The same of pauses that ended one, without those that marked on.
+    mark_end_max_words: u64, Count, Maximum;
     /// Objects that write barriers have noted for these markings.
     shaded_objects: u64, Count, Total;
 }

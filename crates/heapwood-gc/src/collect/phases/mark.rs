@@ -52,6 +52,9 @@ fn young(pause: &Pause<'_>, marking: &mut Marking, session: &mut Session, part: 
         YoungPart::Mark { deadline } => marking.mark_young(pause, deadline),
         YoungPart::Promote => MarkTotals { late: true, ..MarkTotals::default() },
     };
+    if !marked.late {
+        pause.add_scanned(marked.bytes);
+    }
     let marked = match marked.late {
         false => marked,
         true if active.is_some() && !pause.state().faults().fails(Fault::PromotedUnmarked) => {
@@ -90,5 +93,7 @@ fn final_mark(
 ) -> MarkTotals {
     young(pause, marking, session, part);
     let Some(active) = session.active() else { unreachable!("a plan ends an active marking") };
-    marking.finish_session(active, pause)
+    let marked = marking.finish_session(active, pause);
+    pause.add_scanned(active.marked_in_end());
+    marked
 }

@@ -19,16 +19,20 @@ pub(in crate::collect) struct Report<'c> {
     /// The concurrent marking that it ended.
     pub(in crate::collect) ended: Option<&'c ConcurrentTotals>,
     pub(in crate::collect) roots: RootBytes,
+    /// The words that it looked at.
+    pub(in crate::collect) words: usize,
     pub(in crate::collect) times: &'c Times,
 }
 
 impl Collector {
     pub(in crate::collect) fn report(&self, state: &State, report: Report<'_>) {
-        let Report { cause, kind, marked, totals, next, ended, roots, times } = report;
+        let Report { cause, kind, marked, totals, next, ended, roots, words, times } = report;
         self.record().lock().add(times, marked, kind.collection(), self.verify().is_some());
         match (kind, ended) {
-            (PauseKind::InitialMark(_), _) => self.record().lock().add_marking_start(times),
-            (PauseKind::FinalMark(_), Some(totals)) => self.record().lock().add_marking_end(times, totals),
+            (PauseKind::InitialMark(_), _) => self.record().lock().add_marking_start(times, words),
+            (PauseKind::FinalMark(_), Some(totals)) => {
+                self.record().lock().add_marking_end(times, words, totals);
+            }
             _ => {}
         }
         self.tracing().add(times);
