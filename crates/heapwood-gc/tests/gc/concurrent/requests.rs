@@ -255,6 +255,20 @@ fn a_trace_function_cannot_ask() {
     assert!(REFUSED.load(Ordering::Relaxed) > 0);
 }
 
+/// The last of those who ask tells the others.
+struct Left<'t> {
+    left: &'t AtomicU64,
+    done: &'t AtomicBool,
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.done.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
 /// Threads ask and wait while others allocate: each gets what it waits for.
 #[test]
 fn threads_ask_while_others_allocate() {
@@ -279,20 +293,20 @@ fn threads_ask_while_others_allocate() {
                 let (heap, done, left) = (&heap, &done, &left);
                 scope.spawn(move || {
                     let mutator = attach(heap);
+                    // The other allocators end also when this panics.
+                    let _left = Left { left, done };
                     // No other thread has objects of this size: what is dropped is not made anew meanwhile.
-                    let own = masked(heap, 40 + 16 * number, &[0]);
+                    let own = masked(heap, 32 + 8 * number, &[0]);
                     let mut roots = Slots::new(heap, 1);
                     for round in 0..ROUNDS {
-                        let dropped = new(&mutator, own);
                         roots.set(0, new(&mutator, own));
                         put(roots.get(0), 2, round);
+                        // The last that the thread allocates before it has waited: a collection before gives the cell to nobody.
+                        let dropped = new(&mutator, own);
                         let ticket = mutator.start_collection().unwrap();
                         mutator.wait_for(ticket).unwrap();
                         assert!(mutator.is_done(ticket).unwrap() && !lives(heap, dropped));
                         assert!(lives(heap, roots.get(0)) && get(roots.get(0), 2) == round);
-                    }
-                    if left.fetch_sub(1, Ordering::Relaxed) == 1 {
-                        done.store(true, Ordering::Relaxed);
                     }
                 });
             }
