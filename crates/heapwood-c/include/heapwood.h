@@ -70,6 +70,7 @@ typedef struct hw_stack hw_stack;     /* a registered stack */
 typedef struct hw_tracer hw_tracer;   /* the collector, as a trace function sees it */
 typedef uint32_t hw_type;             /* a registered type, never 0; it fits an immediate in machine code */
 typedef uint64_t hw_root;             /* a registered root, never 0 */
+typedef struct hw_ticket { uint64_t words[2]; } hw_ticket; /* a collection that was asked for */
 
 /* ---------------------------------------------------------------------------------------------------- outcomes -- */
 
@@ -700,6 +701,20 @@ hw_status hw_collect(hw_mutator *m);
 
 /* A young collection if the heap has them now, which is quick; otherwise a full one. HW_ESTATE: see above. */
 hw_status hw_collect_young(hw_mutator *m);
+
+/* Asks for a full collection that goes on while the program does, and returns at once. What no root led to when it was
+ * called is gone when that collection has ended. With the option concurrent it marks beside the program, however little is
+ * alive. Otherwise, and where that cannot be, the next allocation of any thread collects that needs more memory than its
+ * thread has at hand. *out may be copied, and used by any thread of the heap. HW_ESTATE: see above. */
+hw_status hw_collect_start(hw_mutator *m, hw_ticket *out);
+
+/* Waits until the collection has ended, and collects itself if nobody else would. Other collections go on meanwhile, as in
+ * hw_call_blocking. In a forked child, too. HW_EINVAL: the ticket is not one of this heap. HW_ESTATE: see above. May
+ * collect. */
+hw_status hw_collect_wait(hw_mutator *m, hw_ticket ticket);
+
+/* Whether it has ended; *done is not changed on error. The errors are those of hw_collect_wait. It does not collect. */
+hw_status hw_collect_done(hw_mutator *m, hw_ticket ticket, bool *done);
 
 /* Gives the memory of all free pages back to the system; *released, unless NULL, is how many bytes that may have been.
  * Only what a collection has found dead is free: collect first. Other threads go on meanwhile. */

@@ -1,10 +1,11 @@
-//! Collecting on demand, statistics, the version.
+//! Collecting on demand, at once or beside the program, statistics, the version.
 
+use crate::error::Error;
 use crate::handle::HeapHandle;
 use crate::options::copy_out;
 use crate::status::Status;
 use crate::threads::refuse;
-use heapwood_gc::{Mutator, STATISTICS};
+use heapwood_gc::{CollectionTicket, Mutator, STATISTICS};
 
 /// The header's `HW_VERSION`.
 pub const VERSION: u32 = 0x000200;
@@ -41,6 +42,64 @@ pub unsafe extern "C" fn hw_collect_young(m: Option<&Mutator>) -> Status {
     let Some(m) = m else { return Status::EINVAL };
     match m.collect_young() {
         Ok(()) => Status::OK,
+        Err(misuse) => refuse(m, misuse.into()),
+    }
+}
+
+/// Asks for a full collection, and returns at once.
+///
+/// # Safety
+/// 1. `m` is NULL or attached, and belongs to the calling thread; `out` is NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_collect_start(m: Option<&Mutator>, out: *mut CollectionTicket) -> Status {
+    let Some(m) = m else { return Status::EINVAL };
+    if out.is_null() {
+        return refuse(m, Error::Null("out"));
+    }
+    match m.start_collection() {
+        Ok(ticket) => {
+            // SAFETY: contract 1.
+            unsafe { out.write(ticket) };
+            Status::OK
+        }
+        Err(misuse) => refuse(m, misuse.into()),
+    }
+}
+
+/// Waits until that collection has ended.
+///
+/// # Safety
+/// 1. `m` is NULL or attached, and belongs to the calling thread.
+/// 2. Every object that is used later is reachable from a root.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_collect_wait(m: Option<&Mutator>, ticket: CollectionTicket) -> Status {
+    let Some(m) = m else { return Status::EINVAL };
+    match m.wait_for(ticket) {
+        Ok(()) => Status::OK,
+        Err(misuse) => refuse(m, misuse.into()),
+    }
+}
+
+/// Whether that collection has ended.
+///
+/// # Safety
+/// 1. `m` is NULL or attached, and belongs to the calling thread; `done` is NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_collect_done(
+    m: Option<&Mutator>,
+    ticket: CollectionTicket,
+    done: *mut bool,
+) -> Status {
+    let Some(m) = m else { return Status::EINVAL };
+    if done.is_null() {
+        return refuse(m, Error::Null("done"));
+    }
+    match m.is_done(ticket) {
+        Ok(is_done) => {
+            // SAFETY: contract 1.
+            unsafe { done.write(is_done) };
+            Status::OK
+        }
         Err(misuse) => refuse(m, misuse.into()),
     }
 }

@@ -90,6 +90,7 @@ impl Error {
             | Error::SlotCount(_)
             | Error::Range(..)
             | Error::NoRoot(_)
+            | Error::Misuse(MisuseError::NoTicket)
             | Error::Root(RootError::NoLibrary { .. }) => Status::EINVAL,
             Error::Root(RootError::Full { .. } | RootError::TooManyStacks { .. })
             | Error::Handle(HandleError::Full { .. }) => Status::EFULL,

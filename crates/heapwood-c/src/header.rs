@@ -8,7 +8,7 @@ use crate::options::{Options, TRACE_WORDS};
 use crate::status::Status;
 use core::mem::{offset_of, size_of};
 use heapwood_gc::mutator::{BARRIER_OFFSET, BUFFERS_OFFSET, FRAMES_OFFSET, POLL_OFFSET};
-use heapwood_gc::{Frame, OPTIONS, STATISTICS};
+use heapwood_gc::{CollectionTicket, Frame, OPTIONS, STATISTICS};
 use heapwood_heap::{AllocBuffer, ArenaHeader, MAX_SHAPES};
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -67,6 +67,8 @@ fn structs_have_the_headers_layout() {
     facts.extend(offsets!(Frame, "hw_frame": prev, count, slots));
     facts.push(("sizeof(hw_error)".into(), size_of::<ErrorReport>() as i64));
     facts.push(("offsetof(hw_error, text)".into(), 4));
+    facts.push(("sizeof(hw_ticket)".into(), size_of::<CollectionTicket>() as i64));
+    facts.push(("_Alignof(hw_ticket)".into(), align_of::<CollectionTicket>() as i64));
     assert_in_c(&facts);
 }
 

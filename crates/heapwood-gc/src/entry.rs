@@ -7,3 +7,4 @@ pub(crate) mod attach;
 pub(crate) mod external;
 pub(crate) mod free;
 pub(crate) mod marking;
+pub(crate) mod tickets;

@@ -190,6 +190,8 @@ pub enum MisuseError {
     OtherThread,
     /// Its thread runs on a stack that the heap does not know.
     OtherStack,
+    /// The ticket of a collection is not one of this heap.
+    NoTicket,
 }
 
 impl fmt::Display for MisuseError {
@@ -205,6 +207,9 @@ impl fmt::Display for MisuseError {
             MisuseError::OtherStack => {
                 "the thread runs on another stack (a fiber's, or one for deep recursion) than the one it was attached on, and \
                  did not announce it: register the stack and announce the switch, or collect on the thread's own stack"
+            }
+            MisuseError::NoTicket => {
+                "the ticket is not one of this heap: wait for what starting a collection of the same heap has returned"
             }
         })
     }

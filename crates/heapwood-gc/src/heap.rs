@@ -272,6 +272,15 @@ impl Heap {
         &self.marker
     }
 
+    /// Whether a thread takes requests for markings beside the program. It is started if it was not yet wanted.
+    pub(crate) fn has_marker(&self) -> bool {
+        if !self.collector.has_marker() || self.state.marking_requests().stops() {
+            return false;
+        }
+        self.marker.is_wanted(self.kernel);
+        self.marker.is_here()
+    }
+
     pub(crate) fn collector(&self) -> &Collector {
         &self.collector
     }

@@ -49,6 +49,7 @@ pub use entry::arena::{MutatorArenas, arena_handle_error};
 pub use entry::attach::Attached;
 #[doc(hidden)]
 pub use entry::marking::IncrementalMarking;
+pub use entry::tickets::CollectionTicket;
 pub use error::{
     AllocError, ArenaError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError,
     SettingError, SizeError, StackError, TypeError,

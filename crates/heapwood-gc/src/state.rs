@@ -5,6 +5,7 @@
 pub(crate) mod barrier_bits;
 mod cycles;
 pub(crate) mod fork_gate;
+mod full_collections;
 mod interruptions;
 mod marking_log;
 mod marking_requests;
@@ -15,6 +16,7 @@ mod store_log;
 mod wakeup;
 
 pub(crate) use cycles::Cycles;
+pub(crate) use full_collections::FullCollections;
 pub use interruptions::Interruption;
 pub(crate) use interruptions::Interruptions;
 pub use marking_log::ShadeCounts;
@@ -53,6 +55,8 @@ pub(crate) struct State {
     marking_log: MarkingLog,
     /// Requests for concurrent markings.
     marking_requests: MarkingRequests,
+    /// Full collections that the program has asked for.
+    full_collections: FullCollections,
     /// Reasons for which stores take the slow path of the barrier; each mutator's flag is a copy.
     barrier: AtomicU32,
     /// The heap's own thread sleeps on it.
@@ -76,6 +80,7 @@ impl State {
             remembered,
             marking_log: MarkingLog::new(),
             marking_requests: MarkingRequests::default(),
+            full_collections: FullCollections::default(),
             space,
             marking_threads: MarkingThreads::new(),
             cycles: Cycles::new(goal),
@@ -148,6 +153,11 @@ impl State {
     #[inline(always)]
     pub(crate) fn marking_requests(&self) -> &MarkingRequests {
         &self.marking_requests
+    }
+
+    /// Full collections that the program has asked for.
+    pub(crate) fn full_collections(&self) -> &FullCollections {
+        &self.full_collections
     }
 
     /// Reasons for which stores take the slow path of the barrier.

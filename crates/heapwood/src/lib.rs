@@ -72,8 +72,8 @@ pub use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
 pub use heapwood_gc::{
-    AllocError, ArenaError, Config, FreeError, HandleError, HeapError, MisuseError, OPTIONS, OptionError,
-    OptionInfo, RootError, StackError,
+    AllocError, ArenaError, CollectionTicket, Config, FreeError, HandleError, HeapError, MisuseError,
+    OPTIONS, OptionError, OptionInfo, RootError, StackError,
 };
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;

@@ -10,7 +10,7 @@ use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
 use core::cell::Cell;
 use core::fmt;
 use core::ptr::NonNull;
-use heapwood_gc::{AllocError, FreeError};
+use heapwood_gc::{AllocError, CollectionTicket, FreeError};
 use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass, prefetch};
 use heapwood_layout::Layout;
 use std::sync::Arc;
@@ -324,6 +324,42 @@ impl Mutator {
     pub fn collect_young(&self) {
         if let Err(misuse) = self.raw().collect_young() {
             panic!("{misuse}");
+        }
+    }
+
+    /// Asks for a full collection that goes on while the program does, and returns at once. What nothing leads to now is gone when
+    /// that collection has ended. Where the option [`Config::concurrent`] allows it marks beside the program, however little is
+    /// alive; otherwise an allocation of any thread collects that needs more memory than its thread has at hand, or who waits.
+    ///
+    /// # Panics
+    /// Inside [`Mutator::blocking`].
+    ///
+    /// [`Config::concurrent`]: crate::Config::concurrent
+    pub fn start_collection(&self) -> CollectionTicket {
+        match self.raw().start_collection() {
+            Ok(ticket) => ticket,
+            Err(misuse) => panic!("{misuse}"),
+        }
+    }
+
+    /// Waits until that collection has ended. It may be waited for by any thread of the heap.
+    ///
+    /// # Panics
+    /// As [`Mutator::collect`]; and if the ticket is another heap's.
+    pub fn wait_for(&self, ticket: CollectionTicket) {
+        if let Err(misuse) = self.raw().wait_for(ticket) {
+            panic!("{misuse}");
+        }
+    }
+
+    /// Whether that collection has ended.
+    ///
+    /// # Panics
+    /// Inside [`Mutator::blocking`]; and if the ticket is another heap's.
+    pub fn is_done(&self, ticket: CollectionTicket) -> bool {
+        match self.raw().is_done(ticket) {
+            Ok(is_done) => is_done,
+            Err(misuse) => panic!("{misuse}"),
         }
     }
 

@@ -30,6 +30,9 @@ static void blocked(void *arg) {
     CHECK(said("inside a blocking region"));
     CHECK(hw_collect(me) == HW_ESTATE && said("inside a blocking region"));
     CHECK(hw_detach(me) == HW_ESTATE && said("inside a blocking region"));
+    hw_ticket none = {{0, 0}};
+    CHECK(hw_collect_start(me, &none) == HW_ESTATE && said("inside a blocking region"));
+    CHECK(hw_collect_wait(me, none) == HW_ESTATE && said("inside a blocking region"));
     CHECK(!verify || hw_alloc(me, pair_type) == NULL);
     ++*(int *)arg;
 }
@@ -40,6 +43,9 @@ static void collects(void *object, size_t size, hw_tracer *tracer) {
     (void)object, (void)size, (void)tracer;
     CHECK(hw_collect(me) == HW_ESTATE && said("inside a trace function"));
     CHECK(hw_alloc_bytes(me, 100000) == NULL && said("inside a trace function"));
+    hw_ticket none = {{0, 0}};
+    CHECK(hw_collect_start(me, &none) == HW_ESTATE && said("inside a trace function"));
+    CHECK(hw_collect_wait(me, none) == HW_ESTATE && said("inside a trace function"));
     traced++;
 }
 

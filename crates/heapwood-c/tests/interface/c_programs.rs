@@ -177,6 +177,11 @@ fn threads_allocate_and_pass_objects() {
 }
 
 #[test]
+fn collections_are_asked_for_and_waited_for() {
+    passes("tests/c/collect_start.c", &[&[], &["beside"]]);
+}
+
+#[test]
 fn a_plugins_objects_live_until_it_is_closed() {
     let plugin = Path::new(OUT).join(format!("plugin-{}.so", std::process::id()));
     let source = Path::new(CRATE).join("tests/c/plugin.c");

@@ -62,26 +62,37 @@ impl<J: HeapJob> HeapThread<J> {
     /// Starts the thread if it is missing. Where the kernel refuses it, the heap goes on without.
     #[inline]
     pub(crate) fn is_wanted(&self, kernel: KernelRef) {
-        if self.is_missing.load(Ordering::Relaxed) && self.is_missing.swap(false, Ordering::Relaxed) {
+        if self.is_missing.load(Ordering::Relaxed) {
             self.start(kernel);
         }
     }
 
+    /// Whether the thread is here: it was started, and the kernel did not refuse it.
+    pub(crate) fn is_here(&self) -> bool {
+        self.thread.lock().is_some()
+    }
+
     #[cold]
     fn start(&self, kernel: KernelRef) {
+        // Whoever finds it not missing any more finds it here.
+        let mut started = self.thread.lock();
+        if !self.is_missing.swap(false, Ordering::Relaxed) {
+            return;
+        }
         let argument = from_ref(self).cast_mut().cast();
         // SAFETY: it was prepared with what stays in place; the thread is joined before the heap goes. What unwinds out of it
         // ends the process.
         let thread = unsafe { kernel.start_thread(J::NAME, STACK, entry::<J>, argument) };
-        *self.thread.lock() = thread.ok();
+        *started = thread.ok();
     }
 
     /// In a forked child: the thread is not here. It is started when it is next of use.
     pub(crate) fn forget_thread(&self) {
         // SAFETY: the process has one thread, which has no guard of the lock; the handle is whole whoever held it.
         unsafe { self.thread.free_in_child() };
-        let had_one = self.thread.lock().take().is_some();
-        self.is_missing.fetch_or(had_one, Ordering::Relaxed);
+        self.thread.lock().take();
+        let is_prepared = !self.state.load(Ordering::Relaxed).is_null();
+        self.is_missing.store(is_prepared, Ordering::Relaxed);
     }
 
     /// Ends the thread, if there is one.

@@ -60,12 +60,18 @@ impl HeapJob for ConcurrentMarking {
     const NAME: &'static CStr = c"heapwood-cmark";
 
     fn run(&self, state: &State, collector: &Collector) {
-        while state.marking_requests().next() {
-            collector.mark_concurrently(state);
+        let requests = state.marking_requests();
+        while let Some(mut is_wanted) = requests.next() {
+            // A marking that was active when the program asked is not what it waits for.
+            while is_wanted || state.full_collections().is_owed() && !requests.stops() {
+                collector.mark_concurrently(state);
+                is_wanted = false;
+            }
         }
     }
 
     fn stop(state: &State) {
         state.marking_requests().stop();
+        state.full_collections().wake_all();
     }
 }

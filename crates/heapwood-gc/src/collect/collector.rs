@@ -310,8 +310,9 @@ impl Collector {
         let Cause::BudgetExhausted(bytes) = cause else { return false };
         let room = state.cycles().goal().load(Ordering::Relaxed).saturating_sub(work.size(state));
         let allocated = state.space().stats().allocated_in_cycle;
-        let starts =
-            core::mem::take(&mut work.concurrent.starts_next) && allocated.saturating_add(bytes) < room;
+        let starts = core::mem::take(&mut work.concurrent.starts_next)
+            && work.session.is_none()
+            && allocated.saturating_add(bytes) < room;
         if starts {
             state.space().set_budget(room);
             state.marking_requests().start();

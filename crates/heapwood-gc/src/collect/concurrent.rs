@@ -24,6 +24,11 @@ impl Collector {
         self.concurrent().applies(state.cycles().live()) && !self.pacer().is_near_limit(state.cycles().live())
     }
 
+    /// Whether the heap may have a marker thread.
+    pub(crate) fn has_marker(&self) -> bool {
+        self.concurrent().has_marker()
+    }
+
     /// One full marking beside the program, on the marker thread: sweeps what is left of the last cycle, starts, marks, ends.
     /// Returns when it has ended, also in a stop of somebody else's, or the thread is to end.
     pub(crate) fn mark_concurrently(&self, state: &State) {

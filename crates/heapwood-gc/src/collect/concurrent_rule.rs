@@ -24,6 +24,11 @@ impl ConcurrentRule {
         ConcurrentRule { least: least.filter(|_| can) }
     }
 
+    /// Whether the heap has a marker thread.
+    pub(super) fn has_marker(self) -> bool {
+        self.least.is_some()
+    }
+
     /// Whether they do even where a stop would cost less.
     pub(super) fn is_always(self) -> bool {
         self.least == Some(0)

@@ -12,6 +12,7 @@ use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
 use crate::observe::{AwaitedThread, Times};
 use crate::state::State;
+use heapwood_heap::Collection;
 
 impl Collector {
     /// One collection, if `stop` stops the mutators.
@@ -63,6 +64,9 @@ impl Collector {
         work.marking.trim();
         if let PauseKind::FinalMark(_) = kind {
             state.marking_log().trim();
+        }
+        if kind.collection() == Collection::Full {
+            state.full_collections().tell_ended(state.cycles());
         }
         Ok(())
     }

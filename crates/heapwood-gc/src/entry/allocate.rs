@@ -140,6 +140,11 @@ impl Mutator {
             Some(Collection::Young) => self.collect_young().map_err(AllocError::Misuse)?,
             None => {}
         }
+        if state.full_collections().is_due() {
+            // The program has asked for a collection that no marker makes. A thread that cannot collect leaves it to the next.
+            let _ =
+                heap.collect_if(self, || state.full_collections().is_due(), Cause::Program(Collection::Full));
+        }
         let may_collect = || pacer.may_collect(state.cycles().live_in_full(), clock::monotonic_ns());
         let (mut collections, mut mine) = (0, 0);
         loop {

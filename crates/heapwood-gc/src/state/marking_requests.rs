@@ -8,6 +8,8 @@ use heapwood_os::threads::futex::{wait, wake};
 const WANTED: u32 = 1;
 /// Bit of the word: the thread is to end.
 const STOP: u32 = 2;
+/// Bit of the word: the program has asked for a full collection.
+const ASKED: u32 = 4;
 
 /// The requests for concurrent markings of one heap.
 #[derive(Default)]
@@ -23,21 +25,29 @@ impl MarkingRequests {
         }
     }
 
+    /// The program has asked for a full collection. One that begins meanwhile may be it.
+    pub(crate) fn ask(&self) {
+        if self.word.fetch_or(ASKED, Ordering::AcqRel) & ASKED == 0 {
+            wake(&self.word, 1);
+        }
+    }
+
     /// Whether a marking is wanted that the marker has not begun.
     pub(crate) fn is_wanted(&self) -> bool {
         self.word.load(Ordering::Relaxed) & WANTED != 0
     }
 
-    /// Waits for a request, and takes it; false if the thread is to end.
-    pub(crate) fn next(&self) -> bool {
+    /// Waits for a request, and takes it: whether a marking is wanted in any case, or only if the program waits for one; `None`
+    /// if the thread is to end.
+    pub(crate) fn next(&self) -> Option<bool> {
         loop {
             let now = self.word.load(Ordering::Acquire);
             if now & STOP != 0 {
-                return false;
+                return None;
             }
-            if now & WANTED != 0 {
-                self.word.fetch_and(!WANTED, Ordering::AcqRel);
-                return true;
+            if now & (WANTED | ASKED) != 0 {
+                let taken = self.word.fetch_and(!(WANTED | ASKED), Ordering::AcqRel);
+                return Some(taken & WANTED != 0);
             }
             wait(&self.word, now);
         }

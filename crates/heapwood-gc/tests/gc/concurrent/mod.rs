@@ -12,6 +12,8 @@ use heapwood_gc_testing::*;
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
 
+mod requests;
+
 const BESIDE: Config = PRECISE.concurrent(Concurrent::Always).min_heap(4 << 20);
 
 fn stats(heap: &HeapBox) -> Stats {

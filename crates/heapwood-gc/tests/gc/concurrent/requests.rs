@@ -1,0 +1,318 @@
+//! Full collections that a thread asks for and waits for later (`start_collection`, `wait_for`): by the marker beside the program,
+//! and where there is none. What is counted is exact; how far a collection has come when somebody looks is not.
+
+use super::{BESIDE, count, stats, tree};
+use core::cell::Cell;
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use heapwood_gc::settings::options::{Concurrent, Generational};
+use heapwood_gc::{CollectionTicket, Config, HeapBox, MisuseError, Mutator};
+use heapwood_gc_testing::*;
+use heapwood_layout::{TraceContext, TypeDescriptor};
+
+/// No collection comes but those that are asked for.
+const QUIET: Config = BESIDE.min_heap(1 << 30);
+/// There is no marker.
+const ALONE: Config = QUIET.concurrent(Concurrent::Off);
+const DEPTH: usize = 10;
+const NODES: usize = (2 << DEPTH) - 1;
+
+fn live(heap: &HeapBox) -> usize {
+    stats(heap).live_objects
+}
+
+fn start_and_wait(mutator: &Mutator) {
+    mutator.wait_for(mutator.start_collection().unwrap()).unwrap();
+}
+
+/// Two trees, of which one is dropped.
+fn grown<'h>(heap: &'h HeapBox, mutator: &Mutator) -> Slots<'h> {
+    let mut roots = Slots::new(heap, 2 * (DEPTH + 2));
+    for at in [0, DEPTH + 2] {
+        tree(mutator, &mut roots, at, DEPTH);
+        (at + 1..at + DEPTH + 2).for_each(|i| roots.set(i, 0));
+    }
+    roots.set(DEPTH + 2, 0);
+    roots
+}
+
+#[test]
+fn what_was_dropped_before_a_start_is_gone_when_it_was_waited_for() {
+    for generational in [Generational::Always, Generational::Auto, Generational::Off] {
+        let heap = heap(QUIET.generational(generational));
+        let mutator = attach(&heap);
+        let mut roots = grown(&heap, &mutator);
+        let ticket = mutator.start_collection().unwrap();
+        mutator.wait_for(ticket).unwrap();
+        assert!(mutator.is_done(ticket).unwrap());
+        assert_eq!((live(&heap), stats(&heap).concurrent_markings), (NODES, 1));
+        assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
+        // Waiting for it again is nothing.
+        mutator.wait_for(ticket).unwrap();
+        assert_eq!(stats(&heap).concurrent_markings, 1);
+        roots.set(0, 0);
+        start_and_wait(&mutator);
+        assert_eq!((live(&heap), stats(&heap).concurrent_markings), (0, 2));
+        assert_eq!(stats(&heap).concurrent_degenerated, 0);
+        assert_valid(&heap);
+    }
+}
+
+/// A heap of which so little is alive that its own collections stop it is asked all the same.
+#[test]
+fn the_marker_does_it_however_little_is_alive() {
+    let heap = heap(QUIET.concurrent(Concurrent::Auto));
+    let mutator = attach(&heap);
+    let roots = grown(&heap, &mutator);
+    start_and_wait(&mutator);
+    let cores = std::thread::available_parallelism().unwrap().get();
+    assert_eq!((live(&heap), stats(&heap).concurrent_markings), (NODES, u64::from(cores > 1)));
+    assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
+}
+
+#[test]
+fn many_threads_wait_for_one_collection() {
+    for config in [QUIET, ALONE] {
+        let heap = heap(config);
+        let mutator = attach(&heap);
+        let roots = grown(&heap, &mutator);
+        let ticket = mutator.start_collection().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..6 {
+                scope.spawn(|| {
+                    let waits = attach(&heap);
+                    waits.wait_for(ticket).unwrap();
+                    assert!(waits.is_done(ticket).unwrap());
+                });
+            }
+            mutator.wait_for(ticket).unwrap();
+        });
+        let beside = u64::from(config.concurrent == Concurrent::Always);
+        let stats = stats(&heap);
+        assert_eq!((stats.live_objects, stats.concurrent_markings), (NODES, beside));
+        // A marking has a pause more, and perhaps young ones before it; the others find that somebody has collected.
+        assert!(beside == 1 || stats.collections == 1, "{stats:?}");
+        assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
+    }
+}
+
+/// What is dropped during a marking it may keep: so the one after it is waited for.
+#[test]
+fn a_marking_that_goes_on_is_not_what_is_asked_for() {
+    for config in [QUIET, ALONE] {
+        let heap = heap(config);
+        let mutator = attach(&heap);
+        let mut roots = grown(&heap, &mutator);
+        let marking = mutator.incremental_marking();
+        assert!(marking.begin().unwrap());
+        roots.set(0, 0);
+        let ticket = mutator.start_collection().unwrap();
+        if config.concurrent == Concurrent::Off {
+            assert!(marking.finish().unwrap());
+            assert_eq!(live(&heap), NODES, "what was dropped floats");
+            assert!(!mutator.is_done(ticket).unwrap());
+        }
+        mutator.wait_for(ticket).unwrap();
+        assert_eq!(live(&heap), 0);
+        assert_eq!(stats(&heap).concurrent_markings, 1 + u64::from(config.concurrent == Concurrent::Always));
+    }
+}
+
+/// Without a marker an allocation collects soon, even where young collections are the rule and nothing is due.
+#[test]
+fn without_a_marker_allocation_collects() {
+    for generational in [Generational::Always, Generational::Off] {
+        let heap = heap(ALONE.generational(generational));
+        let mutator = attach(&heap);
+        let mut roots = grown(&heap, &mutator);
+        let node = node_type(&heap);
+        for number in 1..4 {
+            roots.set(1, new(&mutator, node));
+            let ticket = mutator.start_collection().unwrap();
+            let allocated = (0..100_000).take_while(|_| {
+                new(&mutator, node);
+                !mutator.is_done(ticket).unwrap()
+            });
+            assert!(allocated.count() < 100_000, "no allocation collects");
+            assert_eq!((stats(&heap).collections, stats(&heap).concurrent_markings), (number, 0));
+            assert!(live(&heap) <= NODES + 2, "it was not full");
+            mutator.wait_for(ticket).unwrap();
+            assert_eq!(stats(&heap).collections, number);
+        }
+        // The budget is the usual one again.
+        (0..2_000).for_each(|_| _ = new(&mutator, node));
+        assert_eq!(stats(&heap).collections, 3);
+        assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
+    }
+}
+
+#[test]
+fn whoever_waits_collects_where_nobody_else_does() {
+    let alone = [
+        ALONE,
+        ALONE.generational(Generational::Always),
+        ALONE.stress(true),
+        QUIET.concurrent(Concurrent::Auto).background_release(false),
+        BY_SIGNALS.min_heap(1 << 30),
+    ];
+    for config in alone {
+        let heap = heap(config);
+        let mutator = attach(&heap);
+        let roots = grown(&heap, &mutator);
+        let before = stats(&heap);
+        start_and_wait(&mutator);
+        let after = stats(&heap);
+        assert_eq!((after.collections, after.concurrent_markings), (before.collections + 1, 0));
+        // Words on a stack may keep something of the other tree.
+        assert!(config.conservative_stacks || after.live_objects == NODES);
+        assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
+    }
+}
+
+/// The child has no marker, and perhaps half of a marking, or a request that the parent's marker has taken.
+#[test]
+fn a_child_waits_for_what_its_parent_has_asked_for() {
+    in_child(|| {
+        for config in [QUIET, ALONE] {
+            let heap = heap(config);
+            let mutator = attach(&heap);
+            let mut roots = grown(&heap, &mutator);
+            for round in 0..30 {
+                roots.set(1, new(&mutator, node_type(&heap)));
+                roots.set(1, 0);
+                let ticket = mutator.start_collection().unwrap();
+                (0..round * 20).for_each(|_| std::hint::spin_loop());
+                let waits = || {
+                    mutator.wait_for(ticket).unwrap();
+                    assert_eq!(live(&heap), NODES);
+                    assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
+                    start_and_wait(&mutator);
+                    assert_eq!(live(&heap), NODES);
+                    7
+                };
+                assert_eq!(forked(waits), 7 << 8);
+                mutator.wait_for(ticket).unwrap();
+                assert_eq!(live(&heap), NODES);
+            }
+        }
+    });
+}
+
+#[test]
+fn nobody_need_wait_and_the_heap_may_go() {
+    for _ in 0..20 {
+        let heap = heap(QUIET);
+        let mutator = attach(&heap);
+        let _roots = grown(&heap, &mutator);
+        mutator.start_collection().unwrap();
+    }
+}
+
+#[test]
+fn misuse_is_refused() {
+    for config in [QUIET, ALONE] {
+        let [heap, other] = [config; 2].map(heap);
+        let (mutator, others) = (attach(&heap), attach(&other));
+        let ticket = mutator.start_collection().unwrap();
+        assert_eq!(others.wait_for(ticket), Err(MisuseError::NoTicket));
+        assert_eq!(others.is_done(ticket), Err(MisuseError::NoTicket));
+        assert!(MisuseError::NoTicket.to_string().contains("not one of this heap"));
+        let inside = || {
+            assert_eq!(mutator.start_collection(), Err(MisuseError::InNative));
+            assert_eq!(mutator.wait_for(ticket), Err(MisuseError::InNative));
+            assert_eq!(mutator.is_done(ticket), Err(MisuseError::InNative));
+        };
+        mutator.blocking(inside).unwrap();
+        mutator.wait_for(ticket).unwrap();
+    }
+}
+
+thread_local! {
+    static IN_TRACE: Cell<Option<(*const Mutator, CollectionTicket)>> = const { Cell::new(None) };
+}
+static REFUSED: AtomicU64 = AtomicU64::new(0);
+
+unsafe extern "C" fn asks(_: *mut u8, _: usize, _: *mut TraceContext) {
+    if let Some((mutator, ticket)) = IN_TRACE.get() {
+        // SAFETY: the mutator is attached while the test has it.
+        let mutator = unsafe { &*mutator };
+        assert_eq!(mutator.start_collection(), Err(MisuseError::Tracing));
+        assert_eq!(mutator.wait_for(ticket), Err(MisuseError::Tracing));
+        REFUSED.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn a_trace_function_cannot_ask() {
+    let heap = heap(ALONE);
+    let mutator = attach(&heap);
+    let traced = heap.types().register(&TypeDescriptor::traced(16, asks).unwrap()).unwrap();
+    let mut roots = Slots::new(&heap, 1);
+    roots.set(0, new(&mutator, traced));
+    let ticket = mutator.start_collection().unwrap();
+    IN_TRACE.set(Some((&raw const *mutator, ticket)));
+    mutator.wait_for(ticket).unwrap();
+    IN_TRACE.set(None);
+    assert!(REFUSED.load(Ordering::Relaxed) > 0);
+}
+
+/// The last of those who ask tells the others.
+struct Left<'t> {
+    left: &'t AtomicU64,
+    done: &'t AtomicBool,
+}
+
+impl Drop for Left<'_> {
+    fn drop(&mut self) {
+        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.done.store(true, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Threads ask and wait while others allocate: each gets what it waits for.
+#[test]
+fn threads_ask_while_others_allocate() {
+    const ROUNDS: usize = 25;
+    for (concurrent, verify) in
+        [(Concurrent::Always, false), (Concurrent::Always, true), (Concurrent::Off, false)]
+    {
+        let heap = heap(BESIDE.concurrent(concurrent).verify(verify));
+        let (done, left) = (AtomicBool::new(false), AtomicU64::new(4));
+        std::thread::scope(|scope| {
+            for seed in 0..2 {
+                scope.spawn({
+                    let (heap, done) = (&heap, &done);
+                    move || {
+                        while !done.load(Ordering::Relaxed) {
+                            build_and_check(heap, seed, 4, usize::MAX);
+                        }
+                    }
+                });
+            }
+            for number in 0..4 {
+                let (heap, done, left) = (&heap, &done, &left);
+                scope.spawn(move || {
+                    let mutator = attach(heap);
+                    // The other allocators end also when this panics.
+                    let _left = Left { left, done };
+                    // No other thread has objects of this size: what is dropped is not made anew meanwhile.
+                    let own = masked(heap, 32 + 8 * number, &[0]);
+                    let mut roots = Slots::new(heap, 1);
+                    for round in 0..ROUNDS {
+                        roots.set(0, new(&mutator, own));
+                        put(roots.get(0), 2, round);
+                        // The last that the thread allocates before it has waited: a collection before gives the cell to nobody.
+                        let dropped = new(&mutator, own);
+                        let ticket = mutator.start_collection().unwrap();
+                        mutator.wait_for(ticket).unwrap();
+                        assert!(mutator.is_done(ticket).unwrap() && !lives(heap, dropped));
+                        assert!(lives(heap, roots.get(0)) && get(roots.get(0), 2) == round);
+                    }
+                });
+            }
+        });
+        assert!(stats(&heap).collections >= ROUNDS as u64, "{:?}", stats(&heap));
+        assert_eq!(stats(&heap).barrier_violations, 0);
+        assert_valid(&heap);
+    }
+}
