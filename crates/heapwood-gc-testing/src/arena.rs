@@ -1,6 +1,7 @@
 //! Arenas as tests use them: plain functions over a mutator's. Invariant: an [`Arena`] is used while its mutator is attached, and by
 //! that alone.
 
+use crate::words::store;
 use core::ptr::NonNull;
 use heapwood_gc::{AllocError, Mutator};
 use heapwood_heap::{ArenaHeader, ArenaKind, ArenaLayout, ArenaState};
@@ -56,7 +57,7 @@ impl Arena {
         assert_eq!(words.len(), values.words());
         let at = self.peek(mutator, values, 1).unwrap();
         // SAFETY: there is room for them.
-        unsafe { (at as *mut usize).copy_from_nonoverlapping(words.as_ptr(), words.len()) };
+        words.iter().enumerate().for_each(|(i, &word)| unsafe { store((at as *mut usize).add(i), word) });
         self.header().commit(at, values.layout.bytes());
         at
     }
@@ -65,7 +66,7 @@ impl Arena {
     pub fn zeros(&self, mutator: &Mutator, values: Values, count: usize) -> Result<usize, AllocError> {
         let at = self.peek(mutator, values, count)?;
         // SAFETY: there is room for them.
-        unsafe { (at as *mut u8).write_bytes(0, values.layout.bytes() * count) };
+        (0..values.words() * count).for_each(|i| unsafe { store((at as *mut usize).add(i), 0) });
         self.header().commit(at, values.layout.bytes() * count);
         Ok(at)
     }

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`heaps`] | settings, heaps, mutators |
 //! | [`objects`] | types and objects as plain addresses, lists that know what they hold |
+//! | [`words`] | words of objects, written as beside a marker |
 //! | [`roots`] | root slots and frames with guards |
 //! | [`arena`] | arenas as plain functions |
 //! | [`programs`] | small programs that make lists and check them |
@@ -31,6 +32,7 @@ pub mod programs;
 pub mod rng;
 pub mod roots;
 pub mod settings;
+pub mod words;
 
 pub use arena::{Arena, Values};
 pub use heaps::*;

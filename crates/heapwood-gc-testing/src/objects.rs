@@ -1,5 +1,6 @@
 //! Types and objects as plain addresses, and lists that know what they hold.
 
+use crate::words;
 use core::hint::black_box;
 use core::ptr::NonNull;
 use heapwood_gc::{Heap, Mutator, ObjectType, Tracer};
@@ -42,7 +43,7 @@ pub fn get(object: usize, word: usize) -> usize {
 /// Writes a word without the barrier: data, and stores that initialise.
 pub fn put(object: usize, word: usize, value: usize) {
     // SAFETY: as above.
-    unsafe { (object as *mut usize).add(word).write(value) };
+    unsafe { words::store((object as *mut usize).add(word), value) };
 }
 
 /// Writes a pointer through the barrier.
@@ -87,7 +88,7 @@ pub unsafe extern "C" fn trace_word<const WORD_OF_IT: usize>(
     context: *mut TraceContext,
 ) {
     // SAFETY: an object of the type has this word; the context is passed on as it came.
-    unsafe { Tracer::from_context(context).visit(object.cast::<usize>().add(WORD_OF_IT).read()) };
+    unsafe { Tracer::from_context(context).visit(words::load(object.cast::<usize>().add(WORD_OF_IT))) };
 }
 
 /// An object that holds its number in word 2, as its address's complement, which no scan of a stack takes for a pointer.

@@ -321,6 +321,16 @@ impl Heap {
         Ok(collected)
     }
 
+    /// Asks for a full marking beside the program; false if the heap marks in stops.
+    pub(crate) fn ask_marker(&self) -> bool {
+        let may = self.collector.marks_concurrently(&self.state);
+        if may {
+            self.state.marking_requests().start();
+            self.marker.is_wanted(self.kernel);
+        }
+        may
+    }
+
     /// A collection has ended: the heap's own thread may have something to do.
     fn collected(&self) {
         self.background.is_wanted(self.kernel);

@@ -3,6 +3,7 @@
 
 use crate::arena::Values;
 use crate::rng::Rng;
+use crate::words::load;
 use heapwood_gc::{Heap, Mutator, ObjectType, Tracer, slice_scan};
 use heapwood_heap::{ArenaHeader, Scan, ScanKind};
 use heapwood_layout::program::Builder;
@@ -251,9 +252,9 @@ unsafe extern "C" fn trace_precise(object: *mut u8, size: usize, context: *mut T
     // SAFETY: the object has at least one word, and as many more as that says.
     unsafe {
         let words = object.cast::<usize>();
-        assert!(words.read() < size / WORD);
-        for i in 1..=words.read() {
-            tracer.visit(words.add(i).read());
+        assert!(load(words) < size / WORD);
+        for i in 1..=load(words) {
+            tracer.visit(load(words.add(i)));
         }
     }
 }
@@ -265,9 +266,9 @@ unsafe extern "C" fn trace_ambiguous(object: *mut u8, size: usize, context: *mut
     // SAFETY: as above.
     unsafe {
         let words = object.cast::<usize>();
-        assert!(words.read() < size / WORD);
-        for i in 1..=words.read() {
-            tracer.visit_ambiguous(words.add(i).read());
+        assert!(load(words) < size / WORD);
+        for i in 1..=load(words) {
+            tracer.visit_ambiguous(load(words.add(i)));
         }
     }
 }

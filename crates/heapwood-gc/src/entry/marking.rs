@@ -29,6 +29,12 @@ impl IncrementalMarking<'_> {
         heap.collector().start_marking(heap.state(), self.0)
     }
 
+    /// Asks the heap's marker thread for a full marking beside the program, which begins soon; false if the heap marks in
+    /// stops.
+    pub fn ask_marker(self) -> bool {
+        self.0.heap().ask_marker()
+    }
+
     /// Follows N edges of the marking, or scans N slices of objects; false if nothing is left now.
     pub fn step(self, edges: usize) -> Result<bool, MisuseError> {
         let heap = self.0.heap();

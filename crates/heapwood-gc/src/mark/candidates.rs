@@ -7,6 +7,7 @@
 
 use core::mem::MaybeUninit;
 use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::MarkSide;
 use heapwood_heap::cpu::Cpu;
 use heapwood_layout::WORD;
@@ -89,9 +90,8 @@ impl Candidates {
     /// 1. It is readable and aligned, and there is room.
     #[inline(always)]
     unsafe fn gather_word(&mut self, heap: HeapRange, at: usize) {
-        // SAFETY: contract 1. The memory may hold anything, and another thread may write it; a volatile read of a word
-        // tolerates that.
-        let word = unsafe { (at as *const usize).read_volatile() };
+        // SAFETY: contract 1. The memory may hold anything, and another thread may write it, by barriers or plainly.
+        let word = unsafe { AtomicUsize::from_ptr(at as *mut usize) }.load(Ordering::Relaxed);
         if heap.contains(word) {
             heap.marks.prefetch(word);
             // SAFETY: contract 1.

@@ -330,7 +330,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             for slot in (range.next..range.end).step_by(WORD) {
                 // SAFETY: registered slots, handles and the slots of linked frames stay readable while they are roots.
                 // The program may write them with instructions of its own.
-                let value = unsafe { (slot as *const usize).read_volatile() };
+                let value = unsafe { AtomicUsize::from_ptr(slot as *mut usize) }.load(Ordering::Relaxed);
                 let is_edge = value.wrapping_sub(self.base) < self.committed_end;
                 if is_edge && !self.is_marked_base(value) && !self.faults.fails(Fault::MissRoot) {
                     self.push(value);

@@ -264,3 +264,85 @@ fn a_marking_that_ends_late_is_ended_by_several_markers() {
         assert_valid(&heap);
     }
 }
+
+/// A program that overwrites much fills chunks of the log, which the marker takes while it goes on. A list keeps the marker
+/// busy meanwhile: it is the last root, so its first node is marked first.
+#[test]
+fn what_barriers_note_comes_to_the_marker_while_the_program_goes_on() {
+    const NODES: usize = 20_000;
+    const LIST: usize = 50_000;
+    let heap = heap(BESIDE);
+    let mutator = attach(&heap);
+    let (node, element) = (node_type(&heap), TypeDescriptor::masked(WORD, &[1]).unwrap());
+    let ty = mutator.types().type_for(NODES * WORD, slice_scan(&element, 0).unwrap()).unwrap();
+    let mut roots = Slots::new(&heap, 3);
+    (0..2).for_each(|table| roots.set(table, new(&mutator, ty)));
+    for i in 0..NODES {
+        link(&mutator, roots.get(0), i, new(&mutator, node));
+        link(&mutator, get(roots.get(0), i), 0, new(&mutator, node));
+        put(get(get(roots.get(0), i), 0), 2, i);
+    }
+    roots.extend_list(2, &mutator, node, LIST, 0);
+    let marking = mutator.incremental_marking();
+    // Pauses hand in a chunk each, too, full or not: of one mutator at most five in a marking.
+    const MANY: u64 = 10;
+    let mut from = 0;
+    for _ in 0..5 {
+        while marking.counts().chunks < MANY {
+            assert!(marking.ask_marker());
+            for i in 0..NODES {
+                let moved = get(roots.get(from), i);
+                link(&mutator, roots.get(1 - from), i, moved);
+                link(&mutator, roots.get(from), i, 0);
+                mutator.safepoint();
+            }
+            from = 1 - from;
+        }
+        // The marking ends, and the next begins to count anew.
+        while marking.counts().chunks >= MANY {
+            assert!(marking.ask_marker());
+            mutator.blocking(std::thread::yield_now).unwrap();
+        }
+    }
+    assert!((0..NODES).all(|i| get(get(get(roots.get(from), i), 0), 2) == i));
+    check_list(roots.get(2), LIST, 0);
+    mutator.collect().unwrap();
+    assert_eq!(stats(&heap).live_objects, 2 * NODES + LIST + 2);
+}
+
+/// Words of a conservative object lead anywhere: also to spans that are being made and ended while the marker looks there.
+#[test]
+fn stray_words_lead_the_marker_to_spans_that_come_and_go() {
+    const STRAY: usize = 20_000;
+    const KEPT: usize = 100;
+    let heap = heap(BESIDE);
+    let mutator = attach(&heap);
+    let table = TypeDescriptor::conservative((STRAY + KEPT) * WORD).unwrap();
+    let table = heap.types().register(&table).unwrap();
+    let types: Vec<_> = [40, 700, 9_000, 70_000].iter().map(|&bytes| pointer_free(&heap, bytes)).collect();
+    let (mut roots, mut rng) = (Slots::new(&heap, 1), Rng::new(3));
+    roots.set(0, new(&mutator, table));
+    let base = heap.space().base().get();
+    (0..STRAY).for_each(|i| put(roots.get(0), KEPT + i, base + rng.below(32 << 20)));
+    let until = stats(&heap).concurrent_markings + 10;
+    let mut kept = [0; KEPT];
+    for step in 0.. {
+        if step % 100 == 0 && stats(&heap).concurrent_markings >= until {
+            break;
+        }
+        let i = rng.below(KEPT);
+        if kept[i] != 0 {
+            assert_eq!((get(roots.get(0), i), get(kept[i], 0)), (kept[i], i));
+        }
+        kept[i] = new(&mutator, types[rng.below(types.len())]);
+        put(kept[i], 0, i);
+        link(&mutator, roots.get(0), i, kept[i]);
+        if rng.one_in(50) {
+            assert!(mutator.incremental_marking().ask_marker());
+            mutator.blocking(std::thread::yield_now).unwrap();
+        }
+    }
+    assert!(kept.iter().enumerate().all(|(i, &object)| object == 0 || get(object, 0) == i));
+    mutator.collect().unwrap();
+    assert_swept_and_valid(&heap);
+}

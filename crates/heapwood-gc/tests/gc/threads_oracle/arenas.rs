@@ -9,7 +9,7 @@ use heapwood_gc::{AllocError, Mutator};
 use heapwood_gc_testing::Rng;
 use heapwood_gc_testing::model::graph::Masked;
 use heapwood_gc_testing::model::kinds::WORD;
-use heapwood_gc_testing::{Arena, Values};
+use heapwood_gc_testing::{Arena, Values, words};
 use heapwood_heap::{Address, ArenaKind, ObjectRef};
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -195,7 +195,7 @@ impl Lodgings {
         for w in 0..SIZES[size] {
             let value = if w == SLOT { head.addr() } else { pattern(serial, w) };
             // SAFETY: there is room for a value.
-            unsafe { (at as *mut usize).add(w).write(value) };
+            unsafe { words::store((at as *mut usize).add(w), value) };
         }
         arena.header().commit(at, values.layout.bytes());
         let number = arena.header().number();

@@ -4,9 +4,9 @@
 
 use super::arenas::Via;
 use heapwood_gc::Handle;
-use heapwood_gc_testing::Rng;
 use heapwood_gc_testing::model::graph::Masked;
 use heapwood_gc_testing::model::kinds::{Kind, Kinds, Slots, WORD};
+use heapwood_gc_testing::{Rng, words};
 
 pub(crate) use heapwood_gc_testing::model::{Outcome, pattern};
 
@@ -220,11 +220,9 @@ pub(crate) fn fill(kind: &Kind, serial: u64, at: usize) {
     for w in (0..kind.words()).filter(|&w| !kind.is_slot[w]) {
         let value = if kind.counted && w == 0 { kind.slots.len() } else { pattern(serial, w) };
         // SAFETY: the object is new and has this word.
-        unsafe { (at as *mut usize).add(w).write(value) };
+        unsafe { words::store((at as *mut usize).add(w), value) };
     }
     let last = pattern(serial, kind.words()).to_ne_bytes();
     // SAFETY: these are its last bytes.
-    unsafe {
-        core::ptr::copy_nonoverlapping(last.as_ptr(), (at + kind.words() * WORD) as *mut u8, tail(kind))
-    };
+    unsafe { words::store_bytes((at + kind.words() * WORD) as *mut u8, &last[..tail(kind)]) };
 }

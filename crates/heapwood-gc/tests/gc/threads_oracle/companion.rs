@@ -4,8 +4,8 @@
 use super::cluster::Outcome;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::{Attached, Config, Heap, HeapBox, Mutator, ObjectType, RootToken};
-use heapwood_gc_testing::Rng;
 use heapwood_gc_testing::model::kinds::WORD;
+use heapwood_gc_testing::{Rng, words};
 use heapwood_heap::{Address, ObjectRef};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
@@ -57,7 +57,7 @@ impl<'w> Guest<'w> {
             // SAFETY: the object is new, and has these words; the head is an object's address, or null.
             unsafe {
                 self.mutator.barrier().write(at, slot, Address::new(self.root.load(Ordering::Relaxed)));
-                slot.add(1).write(self.len);
+                words::store(slot.add(1), self.len);
             }
             self.root.store(new.as_ptr() as usize, Ordering::Relaxed);
             self.len += 1;

@@ -47,7 +47,7 @@ fn play(settings: &Settings) {
     let most = round * settings.threads * 25;
     let mut seed = first_seed();
     let (mut all, mut collections, mut left, mut passed) = (Done::default(), 0, share, 0);
-    let (mut young, mut late) = (0, 0);
+    let (mut young, mut late, mut beside, mut marked_beside) = (0, 0, 0, 0);
     let begun = std::time::Instant::now();
     while left > 0 {
         let world = World::new(*settings, seed);
@@ -56,13 +56,15 @@ fn play(settings: &Settings) {
         collections += stats.collections;
         young += stats.young_collections;
         late += stats.promoted_en_masse;
+        beside += stats.concurrent_markings;
+        marked_beside += stats.concurrent_mark_bytes;
         left = left.saturating_sub(done.allocations);
         passed += done.sent;
         all.add(done);
         seed += 1;
     }
     println!(
-        "{}: {:?}, {collections} collections, {young} young, {late} late, {:.1} s",
+        "{}: {:?}, {collections} collections, {young} young, {late} late, {beside} beside the threads, which marked {marked_beside} bytes, {:.1} s",
         settings.name,
         all,
         begun.elapsed().as_secs_f64()
@@ -76,6 +78,8 @@ fn play(settings: &Settings) {
         return;
     }
     assert!(!settings.young || young > late && late > 0, "some are young, and not all of them late");
+    let marked = beside > 0 || settings.config.stress;
+    assert!(!settings.marks_beside() || marked, "markings went on beside the threads");
     // Threads that are stopped all the time find each other's boxes full more often.
     let few = all.allocations / if settings.disturbed() { 1000 } else { 100 };
     assert!(settings.threads == 1 || passed > few, "clusters went from thread to thread");

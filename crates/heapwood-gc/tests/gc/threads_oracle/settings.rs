@@ -36,6 +36,11 @@ impl Settings {
         self.config.stop == Stop::Signals
     }
 
+    /// Whether full markings go on beside the threads.
+    pub(crate) fn marks_beside(&self) -> bool {
+        self.config.concurrent == Concurrent::Always
+    }
+
     /// Whether what is dead and not freed may refer to what is freed. Where words of a stack may keep a dead object, it may not.
     pub(crate) fn frees_some(&self) -> bool {
         !self.config.conservative_stacks
@@ -44,9 +49,8 @@ impl Settings {
 
 const PRECISE: Config = heapwood_gc_testing::PRECISE.address_space(1 << 28);
 
-/// Full markings go on beside the threads. Not under ThreadSanitizer: programs write words plainly, as they may, that the marker
-/// reads, which it reports.
-const CONCURRENT: Config = if cfg!(heapwood_tsan) { PRECISE } else { PRECISE.concurrent(Concurrent::Always) };
+/// Full markings go on beside the threads.
+const CONCURRENT: Config = PRECISE.concurrent(Concurrent::Always);
 
 const YOUNG: Config = CONCURRENT.generational(Generational::Always);
 

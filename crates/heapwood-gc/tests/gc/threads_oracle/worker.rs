@@ -11,11 +11,10 @@ use super::world::World;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use heapwood_gc::settings::options::Concurrent;
 use heapwood_gc::{AllocError, Attached, Frame, Mutator, RootToken};
-use heapwood_gc_testing::Rng;
 use heapwood_gc_testing::disturb::Disturber;
 use heapwood_gc_testing::model::graph::Masked;
+use heapwood_gc_testing::{Rng, words};
 use heapwood_heap::{Address, ObjectRef};
 
 /// Registered slots of a worker.
@@ -208,6 +207,10 @@ impl<'w> Worker<'w> {
                 if self.world.settings.young {
                     self.world.heap.set_young_time(self.rng.one_in(3).then_some(Duration::ZERO));
                 }
+                // By themselves markings beside the threads would be rare: most collections are those of meetings.
+                if self.world.settings.marks_beside() && self.rng.one_in(4) {
+                    m.incremental_marking().ask_marker();
+                }
                 m.safepoint();
                 Ok(())
             }
@@ -346,8 +349,9 @@ impl<'w> Worker<'w> {
             let edge = cluster.edge_to(kinds, id, word, to, rng);
             // SAFETY: the object is new, and the word one of its slots.
             unsafe {
-                (cluster.get(id).at.addr() as *mut usize).add(word as usize).write(cluster.value(Some(&edge)))
-            };
+                let slot = (cluster.get(id).at.addr() as *mut usize).add(word as usize);
+                words::store(slot, cluster.value(Some(&edge)));
+            }
             cluster.get_mut(id).set_edge(word, Some(edge));
         }
         for _ in 0..6 {
@@ -364,7 +368,7 @@ impl<'w> Worker<'w> {
                 let slot = (at + word as usize * heapwood_gc_testing::model::kinds::WORD) as *mut usize;
                 m.barrier().note_init(ObjectRef::new(at), slot, 1);
                 // SAFETY: the parent lives, and the word is a slot of it.
-                unsafe { slot.write(cluster.value(Some(&edge))) };
+                unsafe { words::store(slot, cluster.value(Some(&edge))) };
                 cluster.get_mut(parent).set_edge(word, Some(edge));
                 return Ok(());
             }
@@ -461,7 +465,7 @@ impl<'w> Worker<'w> {
             let to = cluster.any(&mut self.rng);
             let edge = cluster.edge_to(kinds, from, w as u32, to, &mut self.rng);
             // SAFETY: the word is a slot of an object of this thread's.
-            unsafe { slot(w).write(cluster.value(Some(&edge))) };
+            unsafe { words::store(slot(w), cluster.value(Some(&edge))) };
             cluster.get_mut(from).set_edge(w as u32, Some(edge));
         }
         Ok(())
@@ -840,9 +844,8 @@ impl<'w> Worker<'w> {
         if self.number == 0 {
             let mut victims = world.victims.write().unwrap();
             // A marking beside the threads may end meanwhile, and find it dead; without a place in its log `free` leaves it.
-            let config = &world.settings.config;
-            let beside = config.concurrent == Concurrent::Always;
-            let most = if beside && config.mark_stack.is_some() { usize::MAX } else { 1 };
+            let beside = world.settings.marks_beside();
+            let most = if beside && world.settings.config.mark_stack.is_some() { usize::MAX } else { 1 };
             let right = usize::from(!beside)..=most;
             if let Some((at, freed)) = victims.iter().find(|v| !right.contains(&v.1.load(Ordering::Relaxed)))
             {
