@@ -4,6 +4,8 @@
 //!
 //! What is counted is exact on any machine. How far the marker has come when a program looks is not, so no test asserts that.
 
+mod verified;
+
 use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
 use heapwood_gc::{Config, HeapBox, Mutator, Stats, slice_scan};
 use heapwood_gc_testing::*;
