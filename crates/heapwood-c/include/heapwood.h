@@ -886,6 +886,11 @@ typedef struct hw_stats {
     uint64_t mark_end_max_words;
     /* Objects that write barriers have noted for these markings. */
     uint64_t shaded_objects;
+    /* Floating garbage: objects that the last marking beside the program has kept, though nothing led to them when
+       it ended (verify mode). */
+    uint64_t floating_objects;
+    /* Bytes of floating garbage, as floating_objects. */
+    uint64_t floating_bytes;
 } hw_stats;
 /* end: statistics */
 

@@ -74,6 +74,12 @@ pub enum Fault {
     ShadedLost = 30,
     /// A young collection skips the first frame that the last collection has noted, too.
     NotedFrameSkipped = 31,
+    /// A marker beside the program takes the mark of an arena's value for its piece's.
+    ArenaValueMarkTaken = 32,
+    /// A concurrent marking starts before all spans are swept.
+    StartedUnswept = 33,
+    /// What the program frees during one is freed though the log has no room to have it looked at.
+    FreedUnlogged = 34,
 }
 
 /// The fault that is injected into one heap: none at first.

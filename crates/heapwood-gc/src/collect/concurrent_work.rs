@@ -1,6 +1,7 @@
 //! What collections note for markings beside the program. Invariant: only the holder of the collector's lock uses it.
 
 use super::cause::Cause;
+use crate::observe::Floating;
 use crate::policy::{MarkCycle, StartPolicy};
 use heapwood_os::process::clock;
 
@@ -14,6 +15,8 @@ pub(super) struct ConcurrentWork {
     pub(super) beside: u64,
     /// The marking that this full collection ends, if it does, and the bytes that were promoted during it.
     pub(super) ended: Option<(MarkCycle, usize)>,
+    /// The floating garbage of the last that ended, in verify mode.
+    pub(super) floating: Option<Floating>,
     /// The cause of the collection that ends one in a stop, before the marker could end it.
     pub(super) overtaken_by: Option<Cause>,
     /// When the last full collection ended, in nanoseconds of the monotonic clock.
@@ -28,6 +31,7 @@ impl ConcurrentWork {
             starts_next: false,
             beside: 0,
             ended: None,
+            floating: None,
             overtaken_by: None,
             full_ended: clock::monotonic_ns(),
         }

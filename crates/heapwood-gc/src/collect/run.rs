@@ -33,6 +33,7 @@ impl Collector {
         let marked = state.marking_threads().while_marking(|| {
             let mut marked = self.mark(&mut pause, work, kind);
             self.after_closure(&mut pause, work, kind, &mut marked);
+            self.verify_concurrent(&pause, work, kind);
             self.end_marking(&pause, work, kind);
             marked
         });

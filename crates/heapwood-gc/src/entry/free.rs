@@ -39,7 +39,8 @@ impl Mutator {
             && state.space().is_old(object)
             && !state.faults().fails(Fault::FreedAtOnce)
         {
-            if !Shading::of(state, self).try_object(object.get()) {
+            let has_room = Shading::of(state, self).try_object(object.get());
+            if !has_room && !state.faults().fails(Fault::FreedUnlogged) {
                 // Without a place in the log it stays an object, which the collector will free.
                 return Ok(());
             }

@@ -49,3 +49,4 @@ pub(crate) use queue::MarkTotals;
 pub(crate) use session::MarkSession;
 pub(crate) use shading::{ShadeLog, Shading};
 pub use tracer::Tracer;
+pub(crate) use tracer::report_edges;

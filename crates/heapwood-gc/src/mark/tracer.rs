@@ -1,5 +1,5 @@
-//! The interface that a type's trace function has to the marker, or to the write barrier. Invariant: it exists while
-//! the function runs, and every word reported to it is an edge of that object.
+//! The interface that a type's trace function has to the marker, to the write barrier, or to verify mode. Invariant: it
+//! exists while the function runs, and every word reported to it is an edge of that object.
 
 use super::mode::Mode;
 use super::queue::Marker;
@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use heapwood_heap::ObjectRef;
 use heapwood_layout::{TraceContext, TraceFn};
 
-/// The marker or the write barrier that calls a trace function, for the length of the call.
+/// Who calls a trace function, for the length of the call.
 pub(super) struct Target<'a> {
     target: *mut (),
     visit: unsafe fn(*mut (), usize),
@@ -40,6 +40,41 @@ impl<L: ShadeLog> Visit for Shading<'_, L> {
     fn resolve(&self, word: usize) -> Option<usize> {
         Shading::resolve(self, word)
     }
+}
+
+/// Somebody who marks nothing: verify mode.
+struct Looker<'a> {
+    visit: &'a mut dyn FnMut(usize),
+    resolve: &'a dyn Fn(usize) -> Option<usize>,
+}
+
+impl Visit for Looker<'_> {
+    fn visit(&mut self, addr: usize) {
+        (self.visit)(addr);
+    }
+
+    fn resolve(&self, word: usize) -> Option<usize> {
+        (self.resolve)(word)
+    }
+}
+
+/// Calls `visit` with each address that an object's trace function reports, and with the object of each ambiguous word that
+/// `resolve` knows.
+///
+/// # Safety
+/// 1. The object exists, has `bytes` bytes, and is of the function's type; the heap is stopped.
+pub(crate) unsafe fn report_edges(
+    object: usize,
+    bytes: usize,
+    trace: TraceFn,
+    visit: &mut dyn FnMut(usize),
+    resolve: &dyn Fn(usize) -> Option<usize>,
+) {
+    let mut looker = Looker { visit, resolve };
+    let mut target = Target::new(&mut looker);
+    let context = (&raw mut target).cast::<TraceContext>();
+    // SAFETY: contract 1; the function reports to the context it is given.
+    unsafe { trace(object as *mut u8, bytes, context) };
 }
 
 /// # Safety

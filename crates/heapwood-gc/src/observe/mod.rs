@@ -10,7 +10,9 @@
 //! | `slow_thread` | the report of a thread that does not stop |
 //! | `verify` | the checks of verify mode |
 //! | `arena_log` | the callers that opened and closed arenas, for verify mode |
-//! | `precise_walk` | the objects that precise roots reach, for verify mode |
+//! | `root_words` | the words of roots, for verify mode |
+//! | `second_marking` | what a concurrent marking must have marked, and floating garbage, for verify mode |
+//! | `walk` | a walk over the objects that roots reach, for verify mode |
 //! | `slots` | the pointer slots of an object, for verify mode and for emptying arenas |
 //! | `snapshot` | snapshots of the pages |
 //!
@@ -20,8 +22,9 @@ mod arena_log;
 mod at_exit;
 mod histogram;
 mod phases;
-mod precise_walk;
 mod record;
+mod root_words;
+mod second_marking;
 mod slots;
 mod slow_thread;
 mod snapshot;
@@ -29,10 +32,12 @@ pub mod stats;
 mod trace_line;
 mod tracing;
 mod verify;
+mod walk;
 
 pub(crate) use arena_log::ArenaLog;
 pub(crate) use phases::{AwaitedThread, Moment, Times};
 pub(crate) use record::{ConcurrentTotals, Record};
+pub(crate) use second_marking::Floating;
 pub(crate) use slots::for_each_slot;
 pub(crate) use slow_thread::report_slow_thread;
 pub(crate) use snapshot::PageSnapshots;

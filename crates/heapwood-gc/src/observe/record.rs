@@ -3,6 +3,7 @@
 
 use super::histogram::Histogram;
 use super::phases::{Elapsed, Times};
+use super::second_marking::Floating;
 use super::stats::Stats;
 use crate::mark::MarkTotals;
 use heapwood_heap::Collection;
@@ -33,6 +34,8 @@ struct ConcurrentRecord {
     mark_ns: u64,
     bytes: u64,
     shaded: u64,
+    /// Of the last one, in verify mode.
+    floating: Floating,
     start: Longest,
     end: Longest,
 }
@@ -61,6 +64,8 @@ pub(crate) struct ConcurrentTotals {
     pub(crate) bytes: usize,
     /// Objects that barriers have noted.
     pub(crate) shaded: u64,
+    /// What it has kept though nothing leads to it; known in verify mode.
+    pub(crate) floating: Option<Floating>,
     /// Another collection ended it in a stop that marked on.
     pub(crate) in_stop: bool,
     /// That collection came because the goal or the limit was met.
@@ -87,6 +92,7 @@ impl Record {
                 mark_ns: 0,
                 bytes: 0,
                 shaded: 0,
+                floating: Floating { objects: 0, bytes: 0 },
                 start: Longest::NONE,
                 end: Longest::NONE,
             },
@@ -127,6 +133,7 @@ impl Record {
         all.mark_ns += totals.mark_ns;
         all.bytes += totals.bytes as u64;
         all.shaded += totals.shaded;
+        all.floating = totals.floating.unwrap_or_default();
         if !totals.in_stop {
             all.end.add(times.ended.since(times.requested), words);
         }
@@ -176,5 +183,7 @@ impl Record {
         stats.mark_start_max_words = self.concurrent.start.words;
         stats.mark_end_max_words = self.concurrent.end.words;
         stats.shaded_objects = self.concurrent.shaded;
+        stats.floating_objects = self.concurrent.floating.objects;
+        stats.floating_bytes = self.concurrent.floating.bytes;
     }
 }

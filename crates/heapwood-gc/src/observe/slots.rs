@@ -1,21 +1,82 @@
-//! The pointer slots of an object, found simply: for verify mode, and for emptying an arena's values. Invariant:
-//! nothing here is the marker's code, so that the two share no mistake, except the decoder of programs.
+//! The pointer slots and other edges of an object, found simply: for verify mode, and for emptying an arena's values.
+//! Invariant: nothing here is the marker's code, so that the two share no mistake, except the decoder of programs.
 
+use crate::mark::report_edges;
 use core::ops::Range;
-use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Space};
+use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Shape, Space};
 use heapwood_layout::{Program, WORD};
+
+/// The shape of the object at an address, or of the arena chunk.
+fn shape_of(space: &Space, object: usize) -> Option<&Shape> {
+    let span = space.find_span(Address::new(object))?;
+    let shape = space.layouts().shape(span.shape());
+    if shape.kind() != ScanKind::Numbered {
+        return Some(shape);
+    }
+    // SAFETY: the object lies in a span of such a shape.
+    let entry = unsafe { space.layouts().numbered_entry(ObjectRef::new(object)) };
+    Some(space.layouts().shape(entry.shape()))
+}
+
+/// An edge of an object.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Edge {
+    /// The value of a pointer slot at an address.
+    Slot { at: usize, value: usize },
+    /// A report of the object's trace function.
+    Traced(usize),
+    /// The object that an ambiguous word points to or into.
+    Ambiguous(usize),
+}
+
+impl Edge {
+    /// The address that it leads to.
+    pub(super) fn target(self) -> usize {
+        match self {
+            Edge::Slot { value, .. } | Edge::Traced(value) | Edge::Ambiguous(value) => value,
+        }
+    }
+}
+
+/// Calls `f` with each edge of an object, those of its ambiguous words only if `words`. A trace function's ambiguous reports
+/// count as its precise ones then. The heap is stopped, and the calling thread registered as one that marks.
+pub(super) fn for_each_edge(
+    space: &Space,
+    (object, bytes): (usize, usize),
+    words: bool,
+    mut f: impl FnMut(Edge),
+) {
+    for_each_slot(space, object, bytes, |at| {
+        // SAFETY: the slot lies in an object of a stopped heap.
+        f(Edge::Slot { at, value: unsafe { (at as *const usize).read() } });
+    });
+    let resolve = |word: usize| {
+        let found = if words { space.find(Address::new(word)) } else { None };
+        found.map(|found| found.base.get())
+    };
+    let Some(shape) = shape_of(space, object) else { return };
+    match shape.kind() {
+        ScanKind::Conservative => {
+            for at in (object..object + bytes / WORD * WORD).step_by(WORD) {
+                // SAFETY: the word lies in an object of a stopped heap.
+                if let Some(base) = resolve(unsafe { (at as *const usize).read() }) {
+                    f(Edge::Ambiguous(base));
+                }
+            }
+        }
+        // No trace function is asked about an object that is gone.
+        ScanKind::Trace if bytes > 0 => {
+            let trace = shape.trace().expect("a trace shape has a function");
+            // SAFETY: the object exists and is of the function's type.
+            unsafe { report_edges(object, bytes, trace, &mut |target| f(Edge::Traced(target)), &resolve) };
+        }
+        _ => {}
+    }
+}
 
 /// Calls `f` with each word of an object that is a pointer by its layout.
 pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
-    let Some(span) = space.find_span(Address::new(object)) else { return };
-    let shape = match space.layouts().shape(span.shape()) {
-        shape if shape.kind() == ScanKind::Numbered => {
-            // SAFETY: the object lies in a span of such a shape.
-            let entry = unsafe { space.layouts().numbered_entry(ObjectRef::new(object)) };
-            space.layouts().shape(entry.shape())
-        }
-        shape => shape,
-    };
+    let Some(shape) = shape_of(space, object) else { return };
     let bit = |mask: &[u64; 4], i: usize| i < 256 && mask[i / 64] >> (i % 64) & 1 == 1;
     let words = bytes / WORD;
     match shape.kind() {

@@ -243,4 +243,9 @@ stats! {
     mark_end_max_words: u64, Count, Maximum;
     /// Objects that write barriers have noted for these markings.
     shaded_objects: u64, Count, Total;
+    /// Floating garbage: objects that the last marking beside the program has kept, though nothing led to them when it ended
+    /// (verify mode).
+    floating_objects: usize, Count, Level;
+    /// Bytes of floating garbage, as `floating_objects`.
+    floating_bytes: usize, Bytes, Level;
 }

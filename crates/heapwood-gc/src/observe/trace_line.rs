@@ -108,8 +108,11 @@ impl TraceLine<'_> {
         if let Some(AwaitedThread { thread, ns }) = self.times.awaited {
             write!(f, " awaited={thread} awaited_ms={}", Ms(ns))?;
         }
-        if let Some(ConcurrentTotals { mark_ns, bytes, shaded, .. }) = self.ended {
+        if let Some(ConcurrentTotals { mark_ns, bytes, shaded, floating, .. }) = self.ended {
             write!(f, " beside_ms={} beside_KiB={} shaded={shaded}", Ms(mark_ns), bytes >> 10)?;
+            if let Some(floating) = floating {
+                write!(f, " floating={}", floating.objects)?;
+            }
         }
         write!(f, " sweep_ms={} recovery_ms={}", sum(reclaimed.sweep_ns), sum(reclaimed.recovery_ns))?;
         let [allocation, background, collector] = reclaimed.spans;

@@ -6,7 +6,7 @@
 //!   without a noted store bypassed the barrier. An object is new until its thread's next poll or allocation; at a
 //!   collection no object is new.
 //! - Every slot, of roots and of objects, must hold the address of an object that exists: marking would revive a freed
-//!   one. If the program frees objects itself, it checks only objects that precise roots reach (`precise_walk`),
+//!   one. If the program frees objects itself, it checks only objects that precise roots reach (`walk`),
 //!   because others may be dead. The same holds for references into an arena that was closed with the promise that
 //!   there are none; into other closed arenas anything may refer.
 //!
@@ -18,11 +18,14 @@
 //!   the barrier saw it.
 //! - After a young collection a dead object may have its bit, so if the program frees objects only the walk is trusted.
 //!   After a full collection that holds for edges to first bytes of pages, where large objects may have been.
+//! - Beside a concurrent marking there is a second, independent one (`second_marking`).
 //! - A chunk that an arena released during a concurrent marking belongs to no arena, and references to it are allowed.
 
 use super::arena_log::ArenaLog;
-use super::precise_walk::PreciseWalk;
+use super::root_words::for_each_root;
+use super::second_marking::{Floating, SecondMarking};
 use super::slots::for_each_slot;
+use super::walk::{ObjectSet, Walk, no_memory};
 use crate::pause::Pause;
 use crate::roots::Source;
 use core::fmt;
@@ -36,7 +39,10 @@ use heapwood_pages::PAGE_SIZE;
 /// The copy of the heap at the last collection.
 pub(crate) struct Verify {
     copy: MappedArray<usize>,
-    walk: PreciseWalk,
+    walk: Walk,
+    /// What precise roots reach, during a walk.
+    reached: ObjectSet,
+    second: SecondMarking,
     /// Bytes of the heap with room in the copy.
     committed: AtomicUsize,
     violations: AtomicU64,
@@ -47,7 +53,9 @@ impl Verify {
     pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
         Ok(Verify {
             copy: MappedArray::new(kernel, space.reservation_bytes() / WORD)?,
-            walk: PreciseWalk::new(kernel, space)?,
+            walk: Walk::new(kernel, space)?,
+            reached: ObjectSet::new(kernel, space)?,
+            second: SecondMarking::new(kernel, space)?,
             committed: AtomicUsize::new(0),
             violations: AtomicU64::new(0),
             arenas: ArenaLog::new(kernel)?,
@@ -121,11 +129,22 @@ impl Verify {
             let from_roots = |reach: &mut dyn FnMut(usize)| {
                 for_each_root(pause, |_, _, value| reach(value));
             };
-            let walked = self.walk.run(space, from_roots, |slot, object, value| {
+            let walked = self.walk.run((space, &self.reached), from_roots, |slot, object, value| {
                 check_slot(space, slot, object, value);
             });
             walked.unwrap_or_else(|e| no_memory(e));
         }
+    }
+
+    /// In the pause that starts a concurrent marking, after the marker has its roots. The calling thread is registered as one
+    /// that marks.
+    pub(crate) fn begin_concurrent(&self, pause: &Pause<'_>) {
+        self.second.begin(pause, &self.walk);
+    }
+
+    /// In the pause that ends one, when all is marked; the same. What nothing led to any more.
+    pub(crate) fn end_concurrent(&self, pause: &Pause<'_>) -> Floating {
+        self.second.end(pause, &self.walk)
     }
 
     /// Checks the result of a marking, and copies the survivors. The heap is stopped, and the next cycle has begun.
@@ -162,7 +181,7 @@ impl Verify {
             let from_roots = |reach: &mut dyn FnMut(usize)| {
                 for_each_root(pause, |_, _, value| reach(value));
             };
-            self.walk.run(space, from_roots, check).unwrap_or_else(|e| no_memory(e));
+            self.walk.run((space, &self.reached), from_roots, check).unwrap_or_else(|e| no_memory(e));
         }
         world.for_each_span(|_, span| {
             let bytes = span.object_bytes();
@@ -191,11 +210,6 @@ impl Verify {
             corrupt(format_args!("{invalid}"));
         }
     }
-}
-
-#[cold]
-fn no_memory(e: OsError) -> ! {
-    corrupt(format_args!("no memory for the tables of verify mode: {e}"))
 }
 
 /// Ends the process if a slot of an object (its address and bytes) holds an invalid value.
@@ -293,14 +307,4 @@ fn is_root_word(pause: &Pause<'_>, word: usize) -> bool {
         found |= matches!(source, Source::Slots | Source::Range | Source::Frame) && words.contains(&word);
     });
     found
-}
-
-/// Calls `f` with each precise root: its source, its address, and its value.
-fn for_each_root(pause: &Pause<'_>, mut f: impl FnMut(Source, usize, usize)) {
-    pause.for_each_root_but_stacks(|source, words| {
-        for at in words.step_by(WORD).filter(|_| source.is_precise()) {
-            // SAFETY: registered roots stay readable, and so do handles and linked frames; their threads are stopped.
-            f(source, at, unsafe { (at as *const usize).read_volatile() });
-        }
-    });
 }

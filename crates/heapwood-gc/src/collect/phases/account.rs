@@ -64,6 +64,7 @@ impl Work {
             mark_ns: self.concurrent.beside,
             bytes: cycle.marked,
             shaded: state.marking_log().counts().objects,
+            floating: self.concurrent.floating,
             in_stop: self.concurrent.overtaken_by.is_some(),
             degenerated: self.concurrent.overtaken_by.is_some_and(Cause::is_allocation),
         })

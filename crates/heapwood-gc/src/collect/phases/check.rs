@@ -1,7 +1,7 @@
 //! What looks at the heap while it stands still: verify mode, the snapshots of pages that were asked for, and faults that tests
 //! plant. Invariant: without them this costs two tests a collection.
 
-use super::super::collector::Collector;
+use super::super::collector::{Collector, Work};
 use super::super::plan::PauseKind;
 use crate::pause::Pause;
 
@@ -10,6 +10,16 @@ impl Collector {
         self.snapshots().before_marking(pause.space());
         if let Some(verify) = self.verify() {
             verify.before_marking(pause);
+        }
+    }
+
+    /// A part of marking, for trace functions are called: the second marking of verify mode, beside a concurrent one.
+    pub(in crate::collect) fn verify_concurrent(&self, pause: &Pause<'_>, work: &mut Work, kind: PauseKind) {
+        let Some(verify) = self.verify() else { return };
+        match kind {
+            PauseKind::InitialMark(_) => verify.begin_concurrent(pause),
+            PauseKind::FinalMark(_) => work.concurrent.floating = Some(verify.end_concurrent(pause)),
+            PauseKind::Full | PauseKind::Young { .. } | PauseKind::Promote => {}
         }
     }
 

@@ -3,6 +3,7 @@
 
 use super::super::cause::Cause;
 use super::super::collector::{Collector, Work};
+use crate::inject::Fault;
 use crate::lock_order::SWEEPING;
 use crate::policy::Bounds;
 use crate::state::State;
@@ -33,10 +34,14 @@ impl Prepared<'_> {
 impl Collector {
     pub(in crate::collect) fn prepare(&self, state: &State, cause: Cause, work: &mut Work) -> Prepared<'_> {
         let (space, gate) = (state.space(), state.fork_gate());
+        let starts = matches!(cause, Cause::StartMarking { .. });
+        let sweeps = !(starts && state.faults().fails(Fault::StartedUnswept));
         // Between two batches the process may fork.
-        while gate.without_fork(|| space.sweep_some(Sweeping::Collector)) {}
+        while sweeps && gate.without_fork(|| space.sweep_some(Sweeping::Collector)) {}
         let _no_fork = gate.no_fork();
-        space.finish_sweep();
+        if sweeps {
+            space.finish_sweep();
+        }
         space.touch_marks();
         // If the background sweeper has a batch in hand, that is waited for now; it takes no other.
         let _sweeping = self.sweeping.lock();

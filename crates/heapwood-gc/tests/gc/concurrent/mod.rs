@@ -5,14 +5,14 @@
 //! What is counted is exact on any machine. How far the marker has come when a program looks is not, so no test asserts that.
 
 mod bounded;
+mod requests;
+mod verified;
 
 use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
 use heapwood_gc::{Config, HeapBox, Mutator, Stats, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
-
-mod requests;
 
 const BESIDE: Config = PRECISE.concurrent(Concurrent::Always).min_heap(4 << 20);
 

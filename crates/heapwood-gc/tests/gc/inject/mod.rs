@@ -1,5 +1,6 @@
 //! Tests of the tests: errors planted in the collector (`src/inject.rs`) must be caught.
 
+mod concurrent;
 mod oracle;
 mod signals;
 mod stepped;

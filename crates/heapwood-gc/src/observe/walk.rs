@@ -1,0 +1,193 @@
+//! A walk over the objects that some roots reach, slow and simple, for verify mode: it finds out independently what the
+//! marker should have found. Its tables are mapped memory, since it runs while the heap stands still. Invariant: an object
+//! waits at most once in a walk, so there is room for all.
+
+use super::slots::for_each_slot;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_heap::{Address, GRANULE, Space};
+use heapwood_layout::WORD;
+use heapwood_os::diagnose::message::corrupt;
+use heapwood_os::memory::region::Zeroed;
+use heapwood_os::{KernelRef, MappedArray, OsError};
+
+const BITS: usize = u64::BITS as usize;
+
+/// A set of objects: one bit for each granule. One thread collects, and only it uses the set.
+pub(super) struct ObjectSet {
+    bits: MappedArray<u64>,
+    base: usize,
+    /// Words of bits in use.
+    words: AtomicUsize,
+}
+
+impl ObjectSet {
+    pub(super) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
+        let granules = space.reservation_bytes() / GRANULE;
+        Ok(ObjectSet {
+            bits: MappedArray::new(kernel, granules.div_ceil(BITS))?,
+            base: space.base().get(),
+            words: AtomicUsize::new(0),
+        })
+    }
+
+    fn words(&self) -> usize {
+        self.words.load(Ordering::Relaxed)
+    }
+
+    /// Makes room for all objects of the heap as it is now.
+    fn commit(&self, space: &Space) -> Result<(), OsError> {
+        let words = (space.committed_end() / GRANULE).div_ceil(BITS).max(self.words());
+        self.bits.commit(0..words)?;
+        self.words.store(words, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// The word of an object's bit, and the bit; `None` where there is no room.
+    fn bit(&self, object: usize) -> Option<(*mut u64, u64)> {
+        let granule = (object - self.base) / GRANULE;
+        (granule / BITS < self.words()).then(|| (self.bits.at(granule / BITS), 1 << (granule % BITS)))
+    }
+
+    /// Adds an object of the heap; whether it was new.
+    fn insert(&self, object: usize) -> bool {
+        self.bit(object).is_some_and(|(word, bit)| {
+            // SAFETY: the words in use are committed, and only this thread uses them.
+            unsafe {
+                let is_new = *word & bit == 0;
+                *word |= bit;
+                is_new
+            }
+        })
+    }
+
+    /// Whether it has an object of the heap.
+    pub(super) fn has(&self, object: usize) -> bool {
+        // SAFETY: as in `insert`.
+        self.bit(object).is_some_and(|(word, bit)| unsafe { *word & bit != 0 })
+    }
+
+    /// Calls `f` with each object.
+    pub(super) fn for_each(&self, mut f: impl FnMut(usize)) {
+        for index in 0..self.words() {
+            // SAFETY: as in `insert`.
+            let mut word = unsafe { self.bits.at(index).read() };
+            while word != 0 {
+                f(self.base + (index * BITS + word.trailing_zeros() as usize) * GRANULE);
+                word &= word - 1;
+            }
+        }
+    }
+
+    /// Empties it, and gives its memory back.
+    pub(super) fn clear(&self) -> Result<(), OsError> {
+        give_back(&self.bits, self.words.swap(0, Ordering::Relaxed))
+    }
+}
+
+/// The tables of walks over one heap, one at a time; their memory is used only during one.
+pub(super) struct Walk {
+    /// Objects that were reached and whose slots were not yet read.
+    waiting: MappedArray<usize>,
+}
+
+impl Walk {
+    pub(super) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
+        Ok(Walk { waiting: MappedArray::new(kernel, space.reservation_bytes() / GRANULE)? })
+    }
+
+    /// Begins a walk, which adds what it reaches to an empty set. The heap is stopped, flushed and swept; one thread collects.
+    ///
+    /// # Errors
+    /// The kernel refuses memory for the tables.
+    pub(super) fn begin<'w>(
+        &'w self,
+        space: &'w Space,
+        reached: &'w ObjectSet,
+    ) -> Result<Walking<'w>, OsError> {
+        let room = space.committed_end() / GRANULE;
+        reached.commit(space)?;
+        self.waiting.commit(0..room)?;
+        Ok(Walking { space, reached, waiting: &self.waiting, room, len: 0 })
+    }
+
+    /// Calls `slot` with each pointer slot of each object that `roots` reach, the object and its bytes, and the slot's
+    /// value; the value is outside the heap, or `slot` accepts it. The walk does not follow reports of trace functions, and
+    /// needs an empty set. Verify mode needs it if the program frees objects itself: then a dead object may refer to a freed
+    /// one, and an object that only a stack's word keeps may be dead; but an object that precise roots reach is alive.
+    ///
+    /// # Errors
+    /// As [`Walk::begin`].
+    pub(super) fn run(
+        &self,
+        (space, reached): (&Space, &ObjectSet),
+        roots: impl FnOnce(&mut dyn FnMut(usize)),
+        mut slot: impl FnMut(usize, (usize, usize), usize),
+    ) -> Result<(), OsError> {
+        let mut walking = self.begin(space, reached)?;
+        roots(&mut |object| walking.reach(object));
+        while let Some((object, bytes)) = walking.next() {
+            for_each_slot(space, object, bytes, |at| {
+                // SAFETY: the slot lies in an object of a stopped heap.
+                let value = unsafe { (at as *const usize).read() };
+                slot(at, (object, bytes), value);
+                walking.reach(value);
+            });
+        }
+        walking.end()?;
+        reached.clear()
+    }
+}
+
+/// A walk under way.
+pub(super) struct Walking<'w> {
+    space: &'w Space,
+    reached: &'w ObjectSet,
+    waiting: &'w MappedArray<usize>,
+    room: usize,
+    len: usize,
+}
+
+impl Walking<'_> {
+    /// Adds the object at an address, or the arena chunk that it leads into, if the walk has not been there; ignores
+    /// addresses outside the heap, and of chunks that no arena has.
+    pub(super) fn reach(&mut self, address: usize) {
+        let address = Address::new(address);
+        if !self.space.contains(address) {
+            return;
+        }
+        let Some(object) = self.space.arenas().marked_as(address) else { return };
+        if self.reached.insert(object.get()) {
+            // SAFETY: the table has room for one object a granule, each waits once, and only this thread uses it.
+            unsafe { self.waiting.at(self.len).write(object.get()) };
+            self.len += 1;
+        }
+    }
+
+    /// The next object that waits, and its bytes; 0 bytes if none exists there. The chunks of an arena are reached together.
+    pub(super) fn next(&mut self) -> Option<(usize, usize)> {
+        self.len = self.len.checked_sub(1)?;
+        // SAFETY: it was written when the object was reached.
+        let object = unsafe { self.waiting.at(self.len).read() };
+        let (space, at) = (self.space, Address::new(object));
+        if let Some(chunk) = space.arenas().find_chunk(at).filter(|chunk| chunk.is_in_use()) {
+            self.reach(space.base().get() + chunk.next().byte_offset());
+        }
+        Some((object, space.find(at).map_or(0, |found| found.bytes / WORD * WORD)))
+    }
+
+    /// Ends the walk; the set keeps what it has reached.
+    pub(super) fn end(self) -> Result<(), OsError> {
+        give_back(self.waiting, self.room)
+    }
+}
+
+/// Zeroes the first elements, and gives their memory back.
+fn give_back<T: Zeroed>(table: &MappedArray<T>, len: usize) -> Result<(), OsError> {
+    // SAFETY: they are committed, and the walk that used them has ended.
+    unsafe { table.decommit(0..len) }
+}
+
+#[cold]
+pub(super) fn no_memory(e: OsError) -> ! {
+    corrupt(format_args!("no memory for the tables of verify mode: {e}"))
+}
