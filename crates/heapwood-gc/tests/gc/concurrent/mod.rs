@@ -324,7 +324,7 @@ fn stray_words_lead_the_marker_to_spans_that_come_and_go() {
     roots.set(0, new(&mutator, table));
     let base = heap.space().base().get();
     (0..STRAY).for_each(|i| put(roots.get(0), KEPT + i, base + rng.below(32 << 20)));
-    let until = stats(&heap).concurrent_markings + 10;
+    let until = stats(&heap).concurrent_markings + 30;
     let mut kept = [0; KEPT];
     for step in 0.. {
         if step % 100 == 0 && stats(&heap).concurrent_markings >= until {
