@@ -63,7 +63,17 @@ planted! {
     programs_scanned_short_are_caught = ShortProgram, 1, 90_000, 25, 96;
     pointer_bits_read_short_are_caught = ShortBits, 1, 6_000, 25, 96;
     bits_of_arenas_read_short_are_caught = ArenaBitsShort, 1, 6_000, 25, 72;
-    marks_inside_arenas_that_are_not_noted_are_caught = ArenaInsideNotNoted, 1, 6_000, 25, 72;
+}
+
+/// A mark inside an arena becomes an allocation bit that is not at a cell's start. A debug build may come to the bit before the oracle
+/// looks, if the allocation that has collected refills from its span: that ends the child, and counts as caught.
+#[test]
+fn marks_inside_arenas_that_are_not_noted_are_caught() {
+    let child =
+        Child::new().run(|| caught(false, Some((Fault::ArenaInsideNotNoted, 1)), 6_000).at_least(25, 72));
+    if !child.err.contains("run.len().is_multiple_of(class.cell_size())") {
+        child.well();
+    }
 }
 
 /// A piece of an arena is found in most runs by something else, too; it takes many programs to lose one. The collector may also follow
