@@ -18,6 +18,7 @@ pub(super) struct HeapRange {
     base: usize,
     bytes: usize,
     marks: MarkSide,
+    #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "there are vectors on x86-64 alone"))]
     by_vectors: bool,
 }
 
