@@ -134,7 +134,7 @@ pub(crate) mod start {
     /// The speed of marking beside the program, before it is known, as a part of that in a stop.
     pub(in crate::policy) const EXPECTED_SPEED: f64 = 0.5;
     /// Nanoseconds of a stop that is short.
-    pub(in crate::policy) const SHORT_STOP_NS: f64 = 50e6;
+    pub(in crate::policy) const SHORT_STOP_NS: f64 = 30e6;
     /// The part of what a marker beside the program takes that counts for the growth of the heap: it takes twice as long as in a
     /// stop, and memory is not to pay for that.
     pub(crate) const COUNTED_PART: u64 = 2;
