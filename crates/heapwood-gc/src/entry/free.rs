@@ -39,7 +39,9 @@ impl Mutator {
             && state.space().is_old(object)
             && !state.faults().fails(Fault::FreedAtOnce)
         {
-            let has_room = Shading::of(state, self).try_object(object.get());
+            // The marker scans whatever is shaded as an object.
+            self.owned().check_free(object).map_err(FreeError::Refused)?;
+            let has_room = Shading::of(state, self).freed(object.get());
             if !has_room && !state.faults().fails(Fault::FreedUnlogged) {
                 // Without a place in the log it stays an object, which the collector will free.
                 return Ok(());

@@ -7,7 +7,7 @@
 use super::bits::MarkBits;
 use super::mode::{Alone, Composed, Concurrent, Mode, Snapshot, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
-use super::shading::MARK_ONLY;
+use super::shading::{FREED, MARK_ONLY};
 use super::stack::MarkStacks;
 use super::workers::Workers;
 use crate::pause::Pause;
@@ -174,15 +174,18 @@ impl<M: Mode> Marker<'_, M> {
         }
     }
 
-    /// Marks and scans an object that a mutator has shaded, or marks a cell in which it has made one, if it has.
+    /// Marks and scans an object that a mutator has shaded, or marks a cell in which it has made one, if it has. A freed
+    /// object has its words only if its free has shaded it: a stray word may have led the barrier to a cell that a mutator
+    /// was about to use, and that has gone back to its chain, with a link in it.
     fn take_shaded(&mut self, shaded: usize) {
-        let object = shaded & !MARK_ONLY;
-        if shaded != object && self.space.is_freed(ObjectRef::new(object)) {
+        let object = shaded & !(MARK_ONLY | FREED);
+        let keeps_words = shaded & FREED != 0;
+        if !keeps_words && self.space.is_freed(ObjectRef::new(object)) {
             return;
         }
         // SAFETY: shaded objects are bases of objects, and all markers set bits in compatible ways.
         let is_new = unsafe { M::Bits::set_at_once(self.marks, object) };
-        if is_new && shaded == object {
+        if is_new && shaded & MARK_ONLY == 0 {
             self.visit_marked(object, self.entry(object));
         }
     }

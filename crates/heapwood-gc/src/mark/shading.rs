@@ -12,6 +12,8 @@ use heapwood_pages::PAGE_SIZE;
 
 /// Set in the address of a cell that is marked and not scanned.
 pub(super) const MARK_ONLY: usize = 1;
+/// Set in the address of an object that the program is about to free: it is scanned all the same.
+pub(super) const FREED: usize = 2;
 
 /// A mutator's part of the marking's log.
 pub(crate) trait ShadeLog {
@@ -34,16 +36,16 @@ impl<'s, L: ShadeLog> Shading<'s, L> {
     /// Shades the object at an address; ignores null and addresses outside the heap.
     #[inline]
     pub(crate) fn object(&self, object: usize) {
-        if !self.try_object(object) {
+        let space = self.state.space();
+        let Some(marked) = space.arenas().marked_as(Address::new(object)) else { return };
+        if space.is_unmarked(marked) && !self.log.note(marked.get()) {
             self.missed(Address::new(object));
         }
     }
 
-    /// The same, if the log has room for it.
-    #[inline]
-    pub(crate) fn try_object(&self, object: usize) -> bool {
-        let Some(object) = self.state.space().arenas().marked_as(Address::new(object)) else { return true };
-        !self.state.space().is_unmarked(object) || self.log.note(object.get())
+    /// Shades an object that the program is about to free, if the log has room for it.
+    pub(crate) fn freed(&self, object: usize) -> bool {
+        !self.state.space().is_unmarked(Address::new(object)) || self.log.note(object | FREED)
     }
 
     /// The log has no room for an object.

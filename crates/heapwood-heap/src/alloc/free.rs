@@ -39,6 +39,14 @@ impl Owner<'_> {
         }
     }
 
+    /// Checks that an object begins there, which may have been freed before.
+    ///
+    /// # Errors
+    /// There is no object, or not its first byte.
+    pub fn check_free(&self, object: Address) -> Result<(), FreeError> {
+        self.span_to_free_from(object).map(|_| ())
+    }
+
     /// Frees an object during a full marking that may have to scan it. It is no object any more, but its memory stays
     /// as it is until the end of the marking [forgets](crate::Stopped::forget_freed) it.
     ///

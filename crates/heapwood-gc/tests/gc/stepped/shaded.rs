@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_gc::{FreeError, HeapBox, Mutator, ShadeCounts, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ObjectRef};
-use heapwood_layout::TypeDescriptor;
+use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::ptr::NonNull;
 
 /// Objects of a full chunk.
@@ -236,4 +236,79 @@ fn stores_that_shade() {
         unsafe { mutator.barrier().write(ObjectRef::new(holder), holder as *mut usize, Address::new(0)) };
     }
     assert!(mutator.incremental_marking().finish().unwrap());
+}
+
+/// A free that is refused shades nothing: the marker takes what is shaded for the first byte of an object, with flags in its
+/// lowest bits.
+#[test]
+fn a_refused_free_inside_an_object_shades_nothing() {
+    for inside in [1, 2, 3, WORD, WORD + 1, 2 * WORD] {
+        let heap = quiet(OFF);
+        let mutator = attach(&heap);
+        let (_roots, _, nodes) = table(&heap, &mutator, 1);
+        mutator.collect().unwrap();
+        assert!(mutator.incremental_marking().begin().unwrap());
+        let at = NonNull::new((nodes[0] + inside) as *mut u8).unwrap();
+        // SAFETY: no object begins there.
+        let refused = unsafe { mutator.free(at) };
+        assert!(
+            matches!(refused, Err(FreeError::Refused(heapwood_heap::FreeError::Inside { .. }))),
+            "{refused:?}"
+        );
+        mutator.incremental_marking().step(0).unwrap();
+        assert_eq!(shaded(&mutator).objects, 0);
+        assert!(mutator.incremental_marking().finish().unwrap());
+        leaves_are_there(&heap, &nodes);
+    }
+}
+
+static TRACED_A_LINK: AtomicBool = AtomicBool::new(false);
+
+/// Word 0 is at most 1 in an object of this type.
+unsafe extern "C" fn trace_none(object: *mut u8, _size: usize, _context: *mut TraceContext) {
+    // SAFETY: the object has that word.
+    if unsafe { object.cast::<usize>().read() } > 1 {
+        TRACED_A_LINK.store(true, Ordering::Relaxed);
+    }
+}
+
+/// A mutator takes a freed cell, a stray word leads a barrier there, and a pause takes the cell back before it is an object.
+#[test]
+fn a_shaded_cell_that_went_back_to_its_chain_is_not_traced() {
+    let heap = quiet(ALWAYS);
+    let mutator = attach(&heap);
+    let traced = heap.types().register(&TypeDescriptor::traced(4 * WORD, trace_none).unwrap()).unwrap();
+    let words = heap.types().register(&TypeDescriptor::conservative(4 * WORD).unwrap()).unwrap();
+    let mut roots = Slots::new(&heap, 2);
+    let (bag, other, cell) = (new(&mutator, words), new(&mutator, traced), new(&mutator, traced));
+    roots.set(0, bag);
+    roots.set(1, other);
+    put(bag, 1, cell);
+    mutator.collect().unwrap();
+    roots.set(1, 0);
+    // The chain's last link is the complement of null.
+    free(&mutator, other);
+    free(&mutator, cell);
+    assert!(mutator.incremental_marking().begin().unwrap());
+    let reserved = (0..10_000).any(|_| {
+        let size = traced.cell_size().unwrap();
+        let at = mutator.reserve(traced.shape(), size).unwrap();
+        if at.as_ptr() as usize == cell {
+            return true;
+        }
+        // SAFETY: it was reserved just now, and is all zeros.
+        unsafe { mutator.buffer(traced.shape()).commit(at, size) };
+        false
+    });
+    assert!(reserved);
+    // SAFETY: the object has this word, which may hold anything.
+    unsafe { mutator.barrier().write(ObjectRef::new(bag), (bag as *mut usize).add(1), Address::new(0)) };
+    mutator.collect_young().unwrap();
+    assert!(heap.space().is_freed(ObjectRef::new(cell)), "the pause has taken the cell back");
+    // The log has the cell as what is to be made an object, and as one.
+    assert!(shaded(&mutator).objects >= 2);
+    assert!(mutator.incremental_marking().finish().unwrap());
+    assert!(!TRACED_A_LINK.load(Ordering::Relaxed));
+    heap.memory().finish_sweep();
+    assert_valid(&heap);
 }

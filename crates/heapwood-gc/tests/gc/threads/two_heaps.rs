@@ -128,7 +128,7 @@ fn attach_while_both_are_collected(config: Config, others: Config) {
     let steps = AtomicUsize::new(0);
     watched(&steps, || {
         std::thread::scope(|scope| {
-            for t in 0..4 {
+            let spawn = |t| {
                 let (one, other, steps) = (&one, &other, &steps);
                 scope.spawn(move || {
                     let mutator = attach(one);
@@ -148,8 +148,10 @@ fn attach_while_both_are_collected(config: Config, others: Config) {
                         assert_eq!(get(frame.get(0), 2), round);
                         steps.fetch_add(1, Ordering::Relaxed);
                     }
-                });
-            }
+                })
+            };
+            // A scope does not wait for what threads do as they end.
+            (0..4).map(spawn).collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
         });
     });
     assert_eq!((one.mutators(), other.mutators()), (0, 0));

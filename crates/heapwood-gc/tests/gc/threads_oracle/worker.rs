@@ -183,7 +183,7 @@ impl<'w> Worker<'w> {
                     return Ok(());
                 }
             }
-            if self.world.settings.come_and_go && self.rng.one_in(round * 2) {
+            if self.world.settings.come_and_go && self.rng.one_in(round) {
                 return Ok(());
             }
         }
