@@ -43,7 +43,8 @@ fn count(heap: &HeapBox, node: usize, depth: usize) -> usize {
 
 /// Allocates garbage until N markings beside the program have ended; changes a table meanwhile, whose nodes only it refers to.
 fn churn(heap: &HeapBox, mutator: &Mutator, markings: u64) {
-    const NODES: usize = 2000;
+    // Many, so that young collections promote much, and full ones are due often.
+    const NODES: usize = 20_000;
     let element = TypeDescriptor::masked(WORD, &[1]).unwrap();
     let ty = mutator.types().type_for(NODES * WORD, slice_scan(&element, 0).unwrap()).unwrap();
     let node = node_type(heap);
@@ -63,8 +64,8 @@ fn churn(heap: &HeapBox, mutator: &Mutator, markings: u64) {
             }
             _ => _ = new(mutator, node),
         }
-        if step % 1000 == 0 {
-            assert!(step < 200_000_000, "no marking ends");
+        if step % 10_000 == 0 {
+            assert!(step < 200_000_000, "no marking ends: {:?}", stats(heap));
             for i in 0..NODES {
                 let node = get(roots.get(0), i);
                 assert!(node == 0 || heap.objects().find(node).is_some() || mutator.find(node).is_some());
