@@ -884,6 +884,8 @@ typedef struct hw_stats {
     uint64_t mark_start_max_words;
     /* The same of pauses that ended one, without those that marked on. */
     uint64_t mark_end_max_words;
+    /* The most threads that have marked beside the program at once. */
+    uint64_t concurrent_markers;
     /* Objects that write barriers have noted for these markings. */
     uint64_t shaded_objects;
     /* Floating garbage: objects that the last marking beside the program has kept, though nothing led to them when

@@ -80,6 +80,8 @@ pub enum Fault {
     StartedUnswept = 33,
     /// What the program frees during one is freed though the log has no room to have it looked at.
     FreedUnlogged = 34,
+    /// What the helpers of a marker beside the program were asked to leave stays with them.
+    LeftWithHelpers = 35,
 }
 
 /// The fault that is injected into one heap: none at first.

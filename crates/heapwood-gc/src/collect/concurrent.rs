@@ -43,17 +43,20 @@ impl Collector {
             if requests.stops() {
                 return;
             }
-            let Some(session) = work.session.active() else { return };
+            let Work { session, marking, .. } = &mut *work;
+            let Some(session) = session.active() else { return };
             let cpu = clock::thread_cpu_ns();
-            let done = state.fork_gate().without_fork(|| {
-                // SAFETY: the session is active, and a pause needs the lock that is held.
-                state.marking_threads().while_marking_beside(|| unsafe { session.mark_beside(state, &asked) })
+            let marked = state.fork_gate().without_fork(|| {
+                state.marking_threads().while_marking_beside(|| {
+                    // SAFETY: the session is active, and a pause needs the lock that is held.
+                    unsafe { marking.mark_beside(session, state, &asked) }
+                })
             });
-            let cpu = clock::thread_cpu_ns() - cpu;
+            let cpu = clock::thread_cpu_ns() - cpu + marked.helpers_cpu_ns;
             work.spent += cpu / COUNTED_PART;
             work.concurrent.beside += cpu;
-            self.record().lock().add_cpu(cpu);
-            if !done {
+            self.record().lock().add_beside(cpu, marked.markers);
+            if !marked.done {
                 continue;
             }
             self.collect_beside(state, Cause::FinishMarking { at_once: tries == MOST_TRIES }, &mut work);
@@ -80,6 +83,7 @@ impl Collector {
                 self.collect_beside(state, Cause::Program(Collection::Full), &mut work);
                 return false;
             };
+            work.marking.prepare_beside(state.space());
             work.session = Session::Starting(session);
             self.collect_beside(state, Cause::StartMarking { at_once: tries == MOST_TRIES }, &mut work);
             if work.session.is_active() {

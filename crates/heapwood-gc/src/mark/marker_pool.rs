@@ -68,6 +68,8 @@ impl Names {
 struct PoolState {
     /// Members may join.
     open: bool,
+    /// The most members.
+    most: usize,
     members: usize,
     waiting: usize,
     /// Members that sleep.
@@ -90,7 +92,8 @@ impl MarkerPool {
     pub(super) fn new(blocks: usize) -> Self {
         let mut free = Names::EMPTY;
         (0..blocks.min(MOST_BLOCKS)).rev().for_each(|block| free.push(BlockId(block as u16)));
-        let state = PoolState { open: false, members: 0, waiting: 0, asleep: 0, full: Names::EMPTY, free };
+        let state =
+            PoolState { open: false, most: 0, members: 0, waiting: 0, asleep: 0, full: Names::EMPTY, free };
         MarkerPool { state: Lock::new(state), news: Futex::new(0), has_idle: AtomicU32::new(0) }
     }
 
@@ -112,23 +115,24 @@ impl MarkerPool {
         self.news.store(self.news.load(Ordering::Relaxed).wrapping_add(1), Ordering::Release);
     }
 
-    /// Begins a marking. The caller is the only member; it has edges.
-    pub(super) fn open(&self) {
+    /// Begins a marking of the caller and at most N helpers. The caller is the only member; it has edges.
+    pub(super) fn open(&self, helpers: usize) {
         let mut state = self.state.lock();
         debug_assert!(state.members == 0 && state.full.len == 0);
-        (state.open, state.members, state.waiting) = (true, 1, 0);
+        (state.open, state.most, state.members, state.waiting) = (true, helpers + 1, 1, 0);
         self.update_idle(&state);
     }
 
-    /// Makes the caller a member without edges, if a marking is active; returns whether it did.
+    /// Makes the caller a member without edges, if a marking is active and wants more helpers; returns whether it did.
     pub(super) fn join(&self) -> bool {
         let mut state = self.state.lock();
-        if state.open {
+        let joins = state.open && state.members < state.most;
+        if joins {
             state.members += 1;
             state.waiting += 1;
             self.update_idle(&state);
         }
-        state.open
+        joins
     }
 
     /// A member leaves a marking that has ended.
@@ -301,7 +305,7 @@ mod model {
                 left_over: AtomicU32::new(left_over),
                 overflows: AtomicU32::new(overflows),
             });
-            marking.pool.open();
+            marking.pool.open(helpers);
             let threads: Vec<_> = (1..=helpers)
                 .map(|me| {
                     let marking = marking.clone();

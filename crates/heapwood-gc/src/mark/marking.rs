@@ -4,9 +4,9 @@
 
 use super::mode::{Alone, Composed, Deadline, Full, Limit, Mode, Scope, Unlimited, Young, YoungInSnapshot};
 use super::queue::{Graph, MarkTotals, Marker};
-use super::session::MarkSession;
+use super::session::{MarkSession, MarkedBeside};
 use super::stack::MarkStacks;
-use super::workers::Workers;
+use super::workers::{Asked, Workers};
 use crate::pause::Pause;
 use crate::policy::HelpPolicy;
 use crate::roots::ScanRoots;
@@ -28,6 +28,9 @@ pub(crate) struct Marking {
     markers: usize,
     /// Helpers take part in every marking.
     always: bool,
+    /// The most threads that mark beside the program, if it is more than one: a quarter of the cores, as in Go, or half of
+    /// those that mark in a stop.
+    beside: usize,
     /// Started, or rejected by the kernel.
     workers: Option<Option<Workers>>,
     /// Helpers of the next marking.
@@ -47,6 +50,10 @@ impl Marking {
             edges,
             markers: config.mark_threads.unwrap_or_else(|| cores::available().min(most)),
             always: config.mark_threads.is_some(),
+            beside: config
+                .mark_threads
+                .map_or_else(|| cores::available() / 4, |threads| threads / 2)
+                .min(most),
             workers: None,
             helpers: 0,
             help: HelpPolicy::default(),
@@ -58,11 +65,20 @@ impl Marking {
         let helps =
             self.markers > 1 && (self.always || self.help.wants_help(space.memory().resident_bytes()));
         self.helpers = if helps { self.markers - 1 } else { 0 };
+        self.start_workers(space, helps);
+    }
+
+    /// Before a marking beside the program.
+    pub(crate) fn prepare_beside(&mut self, space: &Space) {
+        self.start_workers(space, self.beside > 1);
+    }
+
+    fn start_workers(&mut self, space: &Space, helps: bool) {
         if self.workers.iter().flatten().any(Workers::are_gone) {
             // A forked child starts its own.
             self.workers = None;
         }
-        if self.helpers > 0 && self.workers.is_none() {
+        if helps && self.workers.is_none() {
             let (kernel, edges, reservation) =
                 (self.kernel, self.edges, space.reservation_bytes() / self.markers);
             let stacks = || MarkStacks::sized(kernel, edges, reservation);
@@ -146,9 +162,26 @@ impl Marking {
         session.finish(pause.state(), pause.world(), workers.map(|workers| (workers, self.helpers)))
     }
 
+    /// Marks beside the program until it is `asked` to stop.
+    ///
+    /// # Safety
+    /// 1. The session is active, and no pause of the heap runs until this returns.
+    pub(crate) unsafe fn mark_beside(
+        &mut self,
+        session: &mut MarkSession,
+        state: &State,
+        asked: &Asked<'_>,
+    ) -> MarkedBeside {
+        let helpers = self.beside.saturating_sub(1);
+        let workers = self.workers.iter_mut().flatten().find(|workers| helpers > 0 && workers.are_here());
+        // SAFETY: contract 1.
+        unsafe { session.mark_beside(state, asked, workers.map(|workers| (workers, helpers))) }
+    }
+
     /// Gives memory back after a deep marking.
     pub(crate) fn trim(&mut self) {
         self.stacks.trim();
+        self.workers.iter_mut().flatten().filter(|workers| workers.are_here()).for_each(Workers::trim);
     }
 }
 

@@ -5,11 +5,11 @@
 //! marked object that waits to be scanned, or from a marked object of a span in the rescan set.
 
 use super::bits::MarkBits;
-use super::mode::{Alone, Composed, Concurrent, Mode, Snapshot, Unlimited, UntilAsked};
+use super::mode::{Alone, Composed, Concurrent, Mode, NextWork, Snapshot, Team, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::shading::{FREED, MARK_ONLY};
 use super::stack::MarkStacks;
-use super::workers::Workers;
+use super::workers::{Asked, HelperTotals, Workers};
 use crate::pause::Pause;
 use crate::policy::MarkCycle;
 use crate::state::rescan_set::RescanSet;
@@ -26,6 +26,17 @@ const MANY_EDGES: usize = 256;
 
 type StoppedMode<'h> = Composed<Alone<'h>, Snapshot, Unlimited>;
 type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
+
+/// What a slice beside the program has done.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MarkedBeside {
+    /// Nothing was left to mark when it ended.
+    pub(crate) done: bool,
+    /// CPU time of the helper threads, in nanoseconds.
+    pub(crate) helpers_cpu_ns: u64,
+    /// The number of threads that marked.
+    pub(crate) markers: usize,
+}
 
 /// An active marking, and its totals so far.
 pub(crate) struct MarkSession {
@@ -55,24 +66,36 @@ impl MarkSession {
         self.stopped((pause.state(), pause.world()), |marker| pause.scan_roots(Collection::Full, marker));
     }
 
-    /// Marks beside the program until it is `asked` to stop; whether nothing was left to mark then.
+    /// Marks beside the program until it is `asked` to stop, with at most so many helpers. Returns the helpers' part.
     ///
     /// # Safety
     /// 1. The marking is active, and no pause of the heap runs until this returns.
-    pub(crate) unsafe fn mark_beside(&mut self, state: &State, asked: &dyn Fn() -> bool) -> bool {
+    pub(super) unsafe fn mark_beside(
+        &mut self,
+        state: &State,
+        asked: &Asked<'_>,
+        workers: Option<(&mut Workers, usize)>,
+    ) -> MarkedBeside {
         state.space().touch_marks();
         // It has bits for the snapshot, and only pauses may commit more.
         let rescan = state.marking_log().rescan();
         // SAFETY: contract 1.
         let view = unsafe { state.space().marking_view() };
         let graph = Graph { state, marks: view.mark_side(), view, world: None, rescan };
+        let mut helped = HelperTotals::default();
+        if let Some((workers, helpers)) = workers {
+            let mine;
+            (mine, helped) = workers.mark_beside(graph, &mut self.stacks, helpers, asked);
+            self.add(mine.plus(helped.marked));
+        }
+        // Alone it takes what barriers have shaded since.
         let mode = Composed { team: Concurrent, scope: Snapshot, limit: UntilAsked(asked) };
         let pagemap = Pagemap::new();
         let mut marker = Marker::<ConcurrentMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
-        let done = marker.mark_all(state.marking_log(), asked);
+        let done = marker.mark_all(state.marking_log(), asked) && marker.stacks.are_empty();
         let totals = marker.totals();
         self.add(totals);
-        done
+        MarkedBeside { done, helpers_cpu_ns: helped.cpu_ns, markers: helped.workers + 1 }
     }
 
     /// Follows at most N edges, or scans N slices of objects; true if something may be left.
@@ -148,10 +171,11 @@ impl MarkSession {
 impl<M: Mode> Marker<'_, M> {
     /// Follows all edges, and scans all objects that barriers have shaded, until it is `asked` to stop; whether nothing
     /// is left. What only a stop can do is left by a marker beside the program.
-    fn mark_all(&mut self, log: &MarkingLog, asked: &dyn Fn() -> bool) -> bool {
+    pub(super) fn mark_all(&mut self, log: &MarkingLog, asked: &dyn Fn() -> bool) -> bool {
         loop {
             self.follow_all();
             if asked() {
+                self.wait_for_end();
                 return false;
             }
             if let Some(shaded) = log.take_chunk() {
@@ -161,7 +185,26 @@ impl<M: Mode> Marker<'_, M> {
             } else if self.rescan.any() || self.world.is_some() && self.rescan.is_beyond() {
                 self.rescan_overflowed();
             } else {
-                return true;
+                match self.next_work() {
+                    NextWork::Edges => {}
+                    NextWork::Rescan => self.rescan_overflowed(),
+                    NextWork::None => return true,
+                }
+            }
+        }
+    }
+
+    /// Leaves all edges for later, and waits until the other markers have done so.
+    fn wait_for_end(&mut self) {
+        if !M::Team::SEVERAL {
+            return;
+        }
+        loop {
+            match self.next_work() {
+                NextWork::Edges => {}
+                // Somebody was asked, and is not any more.
+                NextWork::Rescan => self.rescan_overflowed(),
+                NextWork::None => return,
             }
         }
     }

@@ -195,6 +195,11 @@ impl MarkStacks {
         }
     }
 
+    /// Whether nothing is left to follow or to scan.
+    pub(super) fn are_empty(&self) -> bool {
+        self.edges.is_empty() && self.ranges.is_empty()
+    }
+
     /// Discards all entries.
     pub(super) fn clear(&mut self) {
         (self.edges.top, self.ranges.top) = (0, 0);

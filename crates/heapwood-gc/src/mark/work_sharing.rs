@@ -6,7 +6,7 @@
 use super::mode::{Limit, Mode, NextWork, Team};
 use super::queue::Marker;
 use super::scan::{SLICE_WORDS, WORD};
-use super::stack::Range;
+use super::stack::{MarkStacks, Range};
 
 impl<M: Mode> Marker<'_, M> {
     /// Whether another marker waits for edges.
@@ -66,7 +66,21 @@ impl<M: Mode> Marker<'_, M> {
         oldest
     }
 
-    /// The marker's next work, when it has no edge left.
+    /// Takes over what another marker was asked to leave.
+    pub(super) fn take_over(&mut self, left: &mut MarkStacks) {
+        while let Some(range) = left.ranges.pop() {
+            if !self.stacks.ranges.push(range) {
+                self.scan_all(range);
+            }
+        }
+        while let Some(edge) = left.edges.pop() {
+            if !self.stacks.edges.push(edge) {
+                self.edge_overflow(edge);
+            }
+        }
+    }
+
+    /// The marker's next work, when it has no edge left, or was asked to leave its edges for later.
     pub(super) fn next_work(&mut self) -> NextWork {
         let (rescan, late) = (self.rescan, self.mode.limit().was_late());
         let work = self.mode.team_mut().next_work(|| rescan.any() && !late);

@@ -8,9 +8,10 @@
 
 use super::blocks::Blocks;
 use super::marker_pool::MarkerPool;
-use super::mode::{Composed, Full, Scope, Snapshot, Together, Unlimited};
+use super::mode::{Composed, Concurrent, Full, Scope, Snapshot, Together, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::stack::MarkStacks;
+use crate::inject::Fault;
 use crate::lock_order::MARK_TOTALS;
 use crate::roots::ScanRoots;
 use core::cell::UnsafeCell;
@@ -32,6 +33,7 @@ const MARKING: u32 = 2;
 const BLOCKS_EACH: usize = 4;
 
 type TogetherMode<'h, S> = Composed<Together<'h>, S, Unlimited>;
+type BesideMode<'h> = Composed<Together<'h>, Snapshot, UntilAsked<'h>>;
 
 /// Shared by the collector and its helpers.
 struct WorkersShared {
@@ -44,31 +46,51 @@ struct WorkersShared {
     totals: Lock<HelperTotals, MARK_TOTALS>,
 }
 
-/// The graph to mark: all of it, or what a concurrent marking has left.
-struct Job<'h> {
-    graph: Graph<'h>,
-    is_snapshot: bool,
+/// Tells a marking beside the program to leave what it has not marked.
+pub(crate) type Asked<'a> = dyn Fn() -> bool + Sync + 'a;
+
+/// What to mark.
+#[derive(Clone, Copy)]
+enum Part<'h> {
+    /// All of a stopped heap.
+    All,
+    /// What a concurrent marking has left, in a stop.
+    Rest,
+    /// The snapshot, beside the program, until somebody asks.
+    Snapshot(&'h Asked<'h>),
 }
 
+/// A part of a graph to mark.
+struct Job<'h> {
+    graph: Graph<'h>,
+    part: Part<'h>,
+}
+
+/// A marker's place in a pool.
+type Place<'h> = (&'h MarkerPool, &'h Blocks);
+
 impl Job<'_> {
-    /// Marks as a member of the pool; `begin` gives the marker its first edges.
+    /// Marks as a member of the pool; `begin` gives the collector's marker its first edges.
     fn mark(
         &self,
-        pool: (&MarkerPool, &Blocks),
+        pool: Place<'_>,
         stacks: &mut MarkStacks,
         waits: bool,
         begin: impl FnOnce(&mut dyn ScanRoots),
     ) -> MarkTotals {
-        match self.is_snapshot {
-            false => self.mark_scope(Full, pool, stacks, waits, begin),
-            true => self.mark_scope(Snapshot, pool, stacks, waits, begin),
+        match self.part {
+            Part::All => self.mark_stopped(Full, pool, stacks, waits, begin),
+            Part::Rest => self.mark_stopped(Snapshot, pool, stacks, waits, begin),
+            Part::Snapshot(asked) => {
+                self.beside_program(asked, pool, stacks, waits, |marker| _ = marker.drain())
+            }
         }
     }
 
-    fn mark_scope<S: Scope>(
+    fn mark_stopped<S: Scope>(
         &self,
         scope: S,
-        pool: (&MarkerPool, &Blocks),
+        pool: Place<'_>,
         stacks: &mut MarkStacks,
         waits: bool,
         begin: impl FnOnce(&mut dyn ScanRoots),
@@ -81,15 +103,35 @@ impl Job<'_> {
         begin(&mut marker);
         marker.drain()
     }
+
+    /// Marks beside the program by `mark`, which leaves nothing, or what is on the stacks when it was asked.
+    fn beside_program<'m>(
+        &'m self,
+        asked: &'m Asked<'m>,
+        pool: Place<'m>,
+        stacks: &'m mut MarkStacks,
+        waits: bool,
+        mark: impl FnOnce(&mut Marker<'_, BesideMode<'m>>),
+    ) -> MarkTotals {
+        let mode = Composed {
+            team: Together::beside_program(pool, waits),
+            scope: Snapshot,
+            limit: UntilAsked(asked),
+        };
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::<BesideMode<'_>>::new(self.graph, stacks, &pagemap, mode);
+        mark(&mut marker);
+        marker.totals()
+    }
 }
 
 /// The totals of the helpers in a marking, and their CPU time.
 #[derive(Clone, Copy, Default)]
-struct HelperTotals {
-    marked: MarkTotals,
-    cpu_ns: u64,
+pub(super) struct HelperTotals {
+    pub(super) marked: MarkTotals,
+    pub(super) cpu_ns: u64,
     /// The number of helpers that took part.
-    workers: usize,
+    pub(super) workers: usize,
 }
 
 /// The state of one helper.
@@ -97,12 +139,13 @@ struct WorkerTask {
     shared: *const WorkersShared,
     /// The helper's number.
     number: usize,
-    stacks: MarkStacks,
+    /// The helper's while it is a member of the pool, else the collector's: what a helper was asked to leave lies there.
+    stacks: UnsafeCell<MarkStacks>,
 }
 
 /// A helper thread.
 struct MarkWorker {
-    task: UnsafeCell<WorkerTask>,
+    task: WorkerTask,
     thread: Option<Thread>,
     /// The helper that was started before it.
     next: Option<MappedBox<MarkWorker>>,
@@ -144,10 +187,10 @@ impl Workers {
     }
 
     fn start_one(&mut self, kernel: KernelRef, stacks: Result<MarkStacks, OsError>) -> Result<(), OsError> {
-        let task = WorkerTask { shared: &raw const *self.shared, number: self.started, stacks: stacks? };
-        let worker = MarkWorker { task: UnsafeCell::new(task), thread: None, next: None };
-        let mut worker = MappedBox::new(kernel, worker)?;
-        let argument = worker.task.get().cast();
+        let stacks = UnsafeCell::new(stacks?);
+        let task = WorkerTask { shared: &raw const *self.shared, number: self.started, stacks };
+        let mut worker = MappedBox::new(kernel, MarkWorker { task, thread: None, next: None })?;
+        let argument = (&raw const worker.task).cast_mut().cast();
         // SAFETY: the task, and what it points to, stay in place until the thread has been joined (`drop`). A panic
         // that leaves the thread ends the process.
         worker.thread = Some(unsafe { kernel.start_thread(c"heapwood-marker", STACK, entry, argument) }?);
@@ -180,20 +223,73 @@ impl Workers {
         most: usize,
         begin: impl FnOnce(&mut dyn ScanRoots),
     ) -> (MarkTotals, u64) {
+        let part = if is_snapshot { Part::Rest } else { Part::All };
+        let job = Job { graph, part };
+        let (mine, totals) = self.with_helpers(&job, most, |pool| job.mark(pool, stacks, false, begin));
+        let (helpers_cpu_ns, helpers) = (totals.cpu_ns, totals.workers as u32);
+        (MarkTotals { helpers_cpu_ns, helpers, ..mine.plus(totals.marked) }, totals.workers as u64 + 1)
+    }
+
+    /// Marks beside the program with at most N helpers, until it is `asked` to leave what is not marked, or nothing was left
+    /// for a moment. The calling thread takes part, and also takes what barriers shade; all that is left lies on its
+    /// `stacks` then. Returns its totals and the helpers'.
+    pub(super) fn mark_beside(
+        &mut self,
+        graph: Graph<'_>,
+        stacks: &mut MarkStacks,
+        most: usize,
+        asked: &Asked<'_>,
+    ) -> (MarkTotals, HelperTotals) {
+        let job = Job { graph, part: Part::Snapshot(asked) };
+        let log = graph.state.marking_log();
+        let (mine, helped) = self.with_helpers(&job, most, |pool| {
+            job.beside_program(asked, pool, stacks, false, |marker| _ = marker.mark_all(log, asked))
+        });
+        let (pagemap, mode) =
+            (Pagemap::new(), Composed { team: Concurrent, scope: Snapshot, limit: UntilAsked(asked) });
+        let mut marker = Marker::new(graph, stacks, &pagemap, mode);
+        self.each(|stacks| match !stacks.are_empty() && graph.state.faults().fails(Fault::LeftWithHelpers) {
+            true => stacks.clear(),
+            false => marker.take_over(stacks),
+        });
+        (mine.plus(marker.totals()), helped)
+    }
+
+    /// Opens the pool for this job, calls at most N helpers and marks; returns when all have left.
+    fn with_helpers<R>(
+        &self,
+        this: &Job<'_>,
+        most: usize,
+        mark: impl FnOnce(Place<'_>) -> R,
+    ) -> (R, HelperTotals) {
         let WorkersShared { pool, blocks, call, job, totals } = &*self.shared;
-        let this = Job { graph, is_snapshot };
         *totals.lock() = HelperTotals::default();
-        job.store((&raw const this).cast_mut().cast(), Ordering::Relaxed);
-        pool.open();
+        job.store((&raw const *this).cast_mut().cast(), Ordering::Relaxed);
+        pool.open(most);
         call.fetch_add(MARKING, Ordering::Release);
         wake(call, most.min(i32::MAX as usize) as i32);
-        let mine = this.mark((pool, blocks), stacks, false, begin);
+        let mine = mark((pool, blocks));
         // Nobody joins a marking that has ended; when all have left, nobody uses the job.
         pool.close();
         job.store(null_mut(), Ordering::Relaxed);
         let totals = *totals.lock();
-        let (helpers_cpu_ns, helpers) = (totals.cpu_ns, totals.workers as u32);
-        (MarkTotals { helpers_cpu_ns, helpers, ..mine.plus(totals.marked) }, totals.workers as u64 + 1)
+        (mine, totals)
+    }
+
+    /// Gives memory back after a deep marking.
+    pub(super) fn trim(&mut self) {
+        self.each(MarkStacks::trim);
+    }
+
+    /// Calls `f` with the stacks of each helper.
+    fn each(&mut self, mut f: impl FnMut(&mut MarkStacks)) {
+        let mut at = self.last.as_ref();
+        while let Some(worker) = at {
+            // SAFETY: a helper uses its stacks only as a member of the pool, which has none outside `with_helpers`; that
+            // borrows the workers, which are borrowed exclusively here.
+            f(unsafe { &mut *worker.task.stacks.get() });
+            at = worker.next.as_ref();
+        }
     }
 }
 
@@ -212,13 +308,13 @@ impl Drop for Workers {
 }
 
 unsafe extern "C" fn entry(task: *mut c_void) -> *mut c_void {
-    // SAFETY: `start_one` passes a task that outlives the thread and is used by nobody else.
-    unsafe { &mut *task.cast::<WorkerTask>() }.run();
+    // SAFETY: `start_one` passes a task that outlives the thread; of it, only the stacks change.
+    unsafe { &*task.cast::<WorkerTask>() }.run();
     null_mut()
 }
 
 impl WorkerTask {
-    fn run(&mut self) {
+    fn run(&self) {
         // SAFETY: what the helpers share lives until they have been joined.
         let shared = unsafe { &*self.shared };
         let mut seen = 0;
@@ -235,19 +331,20 @@ impl WorkerTask {
             if shared.pool.join() {
                 self.mark(shared);
                 shared.pool.leave();
-                self.stacks.trim();
             }
         }
     }
 
     /// Takes part in a marking, as a member of the pool.
-    fn mark(&mut self, shared: &WorkersShared) {
+    fn mark(&self, shared: &WorkersShared) {
         let began = thread_cpu_ns();
         // SAFETY: the job was stored before the pool was opened, and stays until all members have left.
         let job = unsafe { &*shared.job.load(Ordering::Relaxed) };
         let state = job.graph.state;
         state.marking_threads().begin_helping(self.number, thread_pointer());
-        let marked = job.mark((&shared.pool, &shared.blocks), &mut self.stacks, true, |_| ());
+        // SAFETY: this thread is a member of the pool, so the stacks are its own.
+        let stacks = unsafe { &mut *self.stacks.get() };
+        let marked = job.mark((&shared.pool, &shared.blocks), stacks, true, |_| ());
         state.marking_threads().end_helping(self.number);
         let mut totals = shared.totals.lock();
         totals.marked = totals.marked.plus(marked);

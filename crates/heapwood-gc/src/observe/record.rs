@@ -38,6 +38,8 @@ struct ConcurrentRecord {
     floating: Floating,
     start: Longest,
     end: Longest,
+    /// The most threads that marked at once.
+    markers: u64,
 }
 
 /// The longest pauses of a kind, in nanoseconds, and the most words that one has looked at.
@@ -95,6 +97,7 @@ impl Record {
                 floating: Floating { objects: 0, bytes: 0 },
                 start: Longest::NONE,
                 end: Longest::NONE,
+                markers: 0,
             },
         }
     }
@@ -144,6 +147,12 @@ impl Record {
         self.collect_cpu_ns += ns;
     }
 
+    /// Adds CPU time and the number of threads that marked beside the program.
+    pub(crate) fn add_beside(&mut self, ns: u64, markers: usize) {
+        self.add_cpu(ns);
+        self.concurrent.markers = self.concurrent.markers.max(markers as u64);
+    }
+
     /// Adds it to the statistics.
     pub(crate) fn add_to_stats(&self, stats: &mut Stats) {
         stats.live_objects = self.live_objects;
@@ -182,6 +191,7 @@ impl Record {
         stats.mark_end_cpu_max_ns = self.concurrent.end.cpu;
         stats.mark_start_max_words = self.concurrent.start.words;
         stats.mark_end_max_words = self.concurrent.end.words;
+        stats.concurrent_markers = self.concurrent.markers;
         stats.shaded_objects = self.concurrent.shaded;
         stats.floating_objects = self.concurrent.floating.objects;
         stats.floating_bytes = self.concurrent.floating.bytes;

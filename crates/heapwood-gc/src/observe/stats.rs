@@ -241,6 +241,8 @@ stats! {
     mark_start_max_words: u64, Count, Maximum;
     /// The same of pauses that ended one, without those that marked on.
     mark_end_max_words: u64, Count, Maximum;
+    /// The most threads that have marked beside the program at once.
+    concurrent_markers: u64, Count, Maximum;
     /// Objects that write barriers have noted for these markings.
     shaded_objects: u64, Count, Total;
     /// Floating garbage: objects that the last marking beside the program has kept, though nothing led to them when it ended

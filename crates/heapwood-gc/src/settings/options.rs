@@ -89,7 +89,8 @@ macro_rules! options_list {
                 "what the variable HEAPWOOD says of it, and otherwise nothing";
 
             /// The threads that mark: the collecting one, and helpers that sleep between collections. If set, all of
-            /// them mark in every full collection, however small the heap.
+            /// them mark in every full collection, however small the heap. Half of them mark beside the program
+            /// (`concurrent`), or else a quarter of the cores do; one does at least.
             mark_threads: Option<usize> = None, Threads 1..=Config::MOST_MARK_THREADS as u64, Everyone,
                 "as many as the processor cores that the process may use, where marking takes long enough";
 

@@ -1,6 +1,6 @@
-//! The team of a marking: one thread, several that hand blocks of edges to each other (`marker_pool`), or one beside the
-//! program. Who marks a stopped heap has the token of its stop; beside the program there is none, so what only a stopped
-//! heap allows cannot be written there. Invariant: a marker that waits for work holds no edge.
+//! The team of a marking: one thread, or several that hand blocks of edges to each other (`marker_pool`). Who marks a
+//! stopped heap has the token of its stop; beside the program there is none, so what only a stopped heap allows cannot be
+//! written there. Invariant: a marker that waits for work holds no edge, unless it was asked to leave its edges for later.
 
 use super::super::bits::{BatchedBits, MarkBits, Plain};
 use super::super::blocks::{Block, Blocks};
@@ -71,7 +71,7 @@ impl Team for Concurrent {
     type Bits = Plain;
 }
 
-/// One of several threads that mark a stopped heap.
+/// One of several threads that mark.
 pub(in crate::mark) struct Together<'h> {
     pool: &'h MarkerPool,
     blocks: &'h Blocks,
@@ -82,12 +82,13 @@ pub(in crate::mark) struct Together<'h> {
 }
 
 impl<'h> Together<'h> {
-    /// A member of a pool. `waits` is false for the collector; a helper that has joined waits.
-    pub(in crate::mark) fn new(
-        _: &'h Stopped<'_>,
-        (pool, blocks): (&'h MarkerPool, &'h Blocks),
-        waits: bool,
-    ) -> Self {
+    /// A member of a pool that marks a stopped heap. `waits` is false for the collector; a helper that has joined waits.
+    pub(in crate::mark) fn new(_: &'h Stopped<'_>, pool: (&'h MarkerPool, &'h Blocks), waits: bool) -> Self {
+        Self::beside_program(pool, waits)
+    }
+
+    /// The same while mutators run, which read marks.
+    pub(in crate::mark) fn beside_program((pool, blocks): (&'h MarkerPool, &'h Blocks), waits: bool) -> Self {
         Together { pool, blocks, own: None, waits }
     }
 }

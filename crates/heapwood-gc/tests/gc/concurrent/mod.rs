@@ -6,6 +6,7 @@
 
 mod bounded;
 mod requests;
+mod several;
 mod verified;
 
 use heapwood_gc::settings::options::{Concurrent, Generational, Stop};

@@ -2,7 +2,7 @@
 //! played step by step, with the error planted, and without.
 
 use heapwood_gc::inject::Fault;
-use heapwood_gc::settings::options::Generational;
+use heapwood_gc::settings::options::{Concurrent, Generational};
 use heapwood_gc_testing::planted::{Planted, plant};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ArenaKind};
@@ -83,6 +83,41 @@ fn free_without_a_place_in_the_log(generational: Generational, what: Planted) ->
     heap.memory().finish_sweep();
     assert_eq!(what.is_some(), heap.faults().injected() > 0);
     if lives(&heap, leaf) { Ok(()) } else { Err("what the freed object led to is lost") }
+}
+
+/// Lists that several markers mark beside a program whose young collections stop them.
+fn lists_that_several_markers_mark(what: Planted) -> Result<(), &'static str> {
+    const LISTS: usize = 8;
+    let heap = heap(YOUNG.min_heap(256 << 20).concurrent(Concurrent::Always).mark_threads(16));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, LISTS);
+    (0..LISTS).for_each(|list| roots.extend_list(list, &mutator, node, 20_000, 0));
+    let all: Vec<usize> = (0..LISTS)
+        .flat_map(|list| {
+            core::iter::successors(Some(roots.get(list)), |&at| Some(get(at, 0)).filter(|&at| at != 0))
+        })
+        .collect();
+    plant(&heap, what);
+    for _ in 0..if what.is_some() { 1000 } else { 20 } {
+        let until = heap.inspect().stats().concurrent_markings + 1;
+        while heap.inspect().stats().concurrent_markings < until {
+            mutator.incremental_marking().ask_marker();
+            mutator.collect_young().unwrap();
+            mutator.blocking(std::thread::yield_now).unwrap();
+        }
+        heap.memory().finish_sweep();
+        if !all.iter().all(|&node| lives(&heap, node)) {
+            return Err("what a helper has left is lost");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_helpers_leave_and_nobody_takes_over_is_caught() {
+    assert_eq!(lists_that_several_markers_mark(None), Ok(()));
+    assert!(lists_that_several_markers_mark(Some((Fault::LeftWithHelpers, 1))).is_err());
 }
 
 #[test]

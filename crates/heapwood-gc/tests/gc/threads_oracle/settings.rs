@@ -77,7 +77,7 @@ const OFTEN_YOUNG: Settings = Settings { config: YOUNG, young: true, ..USUAL };
 pub(crate) const ALL: [Settings; 30] = [
     Settings { name: "one thread", threads: 1, share: 4, ..USUAL },
     Settings { name: "two threads, 30 %", threads: 2, config: CONCURRENT.percent(30), share: 7, ..USUAL },
-    Settings { name: "four threads", config: CONCURRENT, share: 7, ..USUAL },
+    Settings { name: "four threads", config: CONCURRENT.mark_threads(6), share: 7, ..USUAL },
     Settings { name: "16 threads", threads: 16, clusters: 4, objects: 60, round: 3_000, share: 7, ..USUAL },
     Settings {
         name: "threads that come and go",
@@ -150,6 +150,7 @@ pub(crate) const ALL: [Settings; 30] = [
     },
     Settings {
         name: "young, layouts that share all spans",
+        config: YOUNG.mark_threads(4),
         threads: 3,
         mixed: true,
         share: 5,
