@@ -886,6 +886,9 @@ typedef struct hw_stats {
     uint64_t mark_end_max_words;
     /* The most threads that have marked beside the program at once. */
     uint64_t concurrent_markers;
+    /* Turns of at most 2.5 ms in which others helped with such a marking, since the heap filled faster than it was
+       marked. */
+    uint64_t mark_assists;
     /* Objects that write barriers have noted for these markings. */
     uint64_t shaded_objects;
     /* Floating garbage: objects that the last marking beside the program has kept, though nothing led to them when

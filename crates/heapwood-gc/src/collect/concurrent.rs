@@ -43,15 +43,23 @@ impl Collector {
             if requests.stops() {
                 return;
             }
-            let Work { session, marking, .. } = &mut *work;
+            let (began, size) = (clock::monotonic_ns(), work.size(state));
+            let Work { session, marking, concurrent, .. } = &mut *work;
             let Some(session) = session.active() else { return };
+            let turn = concurrent.assist.next(began, &concurrent.progress(state, session, size));
+            let is_over = || turn.until.is_some_and(|until| clock::monotonic_ns() >= until);
+            let asked = || asked() || is_over();
             let cpu = clock::thread_cpu_ns();
             let marked = state.fork_gate().without_fork(|| {
                 state.marking_threads().while_marking_beside(|| {
                     // SAFETY: the session is active, and a pause needs the lock that is held.
-                    unsafe { marking.mark_beside(session, state, &asked) }
+                    unsafe { marking.mark_beside(session, state, &asked, turn.helps) }
                 })
             });
+            if turn.helps {
+                concurrent.assist.after_turn(clock::monotonic_ns());
+                concurrent.assists += u64::from(marked.markers > 1);
+            }
             let cpu = clock::thread_cpu_ns() - cpu + marked.helpers_cpu_ns;
             work.spent += cpu / COUNTED_PART;
             work.concurrent.beside += cpu;
@@ -83,10 +91,10 @@ impl Collector {
                 self.collect_beside(state, Cause::Program(Collection::Full), &mut work);
                 return false;
             };
-            work.marking.prepare_beside(state.space());
             work.session = Session::Starting(session);
             self.collect_beside(state, Cause::StartMarking { at_once: tries == MOST_TRIES }, &mut work);
             if work.session.is_active() {
+                work.concurrent.started_at = work.size(state);
                 return true;
             }
             work.session = Session::None;

@@ -1,8 +1,11 @@
 //! What collections note for markings beside the program. Invariant: only the holder of the collector's lock uses it.
 
 use super::cause::Cause;
+use crate::mark::MarkSession;
 use crate::observe::Floating;
-use crate::policy::{MarkCycle, StartPolicy};
+use crate::policy::{AssistPolicy, MarkCycle, Progress, StartPolicy};
+use crate::state::State;
+use core::sync::atomic::Ordering;
 use heapwood_os::process::clock;
 
 /// Notes for markings beside the program.
@@ -11,6 +14,10 @@ pub(super) struct ConcurrentWork {
     pub(super) start: StartPolicy,
     /// The budget ends where one is to start.
     pub(super) starts_next: bool,
+    /// When others help with one, how often they have, and the size of the heap at its start.
+    pub(super) assist: AssistPolicy,
+    pub(super) assists: u64,
+    pub(super) started_at: usize,
     /// CPU time of the marker beside the program since the last full collection.
     pub(super) beside: u64,
     /// The marking that this full collection ends, if it does, and the bytes that were promoted during it.
@@ -29,11 +36,21 @@ impl ConcurrentWork {
         ConcurrentWork {
             start: StartPolicy::default(),
             starts_next: false,
+            assist: AssistPolicy::default(),
+            assists: 0,
+            started_at: 0,
             beside: 0,
             ended: None,
             floating: None,
             overtaken_by: None,
             full_ended: clock::monotonic_ns(),
         }
+    }
+
+    /// How far the active marking has come in a heap of so many bytes.
+    pub(super) fn progress(&self, state: &State, session: &MarkSession, size: usize) -> Progress {
+        let goal = state.cycles().goal().load(Ordering::Relaxed);
+        let (marked, expected) = (session.marked(), state.cycles().live_in_full());
+        Progress { marked, expected, start: self.started_at, size, goal }
     }
 }

@@ -68,11 +68,6 @@ impl Marking {
         self.start_workers(space, helps);
     }
 
-    /// Before a marking beside the program.
-    pub(crate) fn prepare_beside(&mut self, space: &Space) {
-        self.start_workers(space, self.beside > 1);
-    }
-
     fn start_workers(&mut self, space: &Space, helps: bool) {
         if self.workers.iter().flatten().any(Workers::are_gone) {
             // A forked child starts its own.
@@ -162,7 +157,7 @@ impl Marking {
         session.finish(pause.state(), pause.world(), workers.map(|workers| (workers, self.helpers)))
     }
 
-    /// Marks beside the program until it is `asked` to stop.
+    /// Marks beside the program until it is `asked` to stop, with as many markers as mark there, or as there are.
     ///
     /// # Safety
     /// 1. The session is active, and no pause of the heap runs until this returns.
@@ -171,8 +166,10 @@ impl Marking {
         session: &mut MarkSession,
         state: &State,
         asked: &Asked<'_>,
+        all: bool,
     ) -> MarkedBeside {
-        let helpers = self.beside.saturating_sub(1);
+        let helpers = if all { self.beside.max(self.markers) } else { self.beside }.saturating_sub(1);
+        self.start_workers(state.space(), helpers > 0);
         let workers = self.workers.iter_mut().flatten().find(|workers| helpers > 0 && workers.are_here());
         // SAFETY: contract 1.
         unsafe { session.mark_beside(state, asked, workers.map(|workers| (workers, helpers))) }

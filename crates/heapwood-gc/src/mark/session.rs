@@ -112,6 +112,11 @@ impl MarkSession {
         self.totals = self.totals.plus(marked);
     }
 
+    /// The bytes that it has marked so far.
+    pub(crate) fn marked(&self) -> usize {
+        self.totals.bytes
+    }
+
     /// What it has done before its last pause, which may have marked much if it was late.
     pub(crate) fn cycle(&self) -> MarkCycle {
         self.cycle

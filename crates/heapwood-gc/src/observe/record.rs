@@ -33,6 +33,7 @@ struct ConcurrentRecord {
     degenerated: u64,
     mark_ns: u64,
     bytes: u64,
+    assists: u64,
     shaded: u64,
     /// Of the last one, in verify mode.
     floating: Floating,
@@ -64,6 +65,8 @@ pub(crate) struct ConcurrentTotals {
     /// CPU time of the marker, in nanoseconds.
     pub(crate) mark_ns: u64,
     pub(crate) bytes: usize,
+    /// Turns in which others helped with it.
+    pub(crate) assists: u64,
     /// Objects that barriers have noted.
     pub(crate) shaded: u64,
     /// What it has kept though nothing leads to it; known in verify mode.
@@ -93,6 +96,7 @@ impl Record {
                 degenerated: 0,
                 mark_ns: 0,
                 bytes: 0,
+                assists: 0,
                 shaded: 0,
                 floating: Floating { objects: 0, bytes: 0 },
                 start: Longest::NONE,
@@ -135,6 +139,7 @@ impl Record {
         all.degenerated += totals.degenerated as u64;
         all.mark_ns += totals.mark_ns;
         all.bytes += totals.bytes as u64;
+        all.assists += totals.assists;
         all.shaded += totals.shaded;
         all.floating = totals.floating.unwrap_or_default();
         if !totals.in_stop {
@@ -191,6 +196,7 @@ impl Record {
         stats.mark_end_cpu_max_ns = self.concurrent.end.cpu;
         stats.mark_start_max_words = self.concurrent.start.words;
         stats.mark_end_max_words = self.concurrent.end.words;
+        stats.mark_assists = self.concurrent.assists;
         stats.concurrent_markers = self.concurrent.markers;
         stats.shaded_objects = self.concurrent.shaded;
         stats.floating_objects = self.concurrent.floating.objects;

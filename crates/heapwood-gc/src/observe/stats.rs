@@ -243,6 +243,8 @@ stats! {
     mark_end_max_words: u64, Count, Maximum;
     /// The most threads that have marked beside the program at once.
     concurrent_markers: u64, Count, Maximum;
+    /// Turns of at most 2.5 ms in which others helped with such a marking, since the heap filled faster than it was marked.
+    mark_assists: u64, Count, Total;
     /// Objects that write barriers have noted for these markings.
     shaded_objects: u64, Count, Total;
     /// Floating garbage: objects that the last marking beside the program has kept, though nothing led to them when it ended

@@ -108,8 +108,9 @@ impl TraceLine<'_> {
         if let Some(AwaitedThread { thread, ns }) = self.times.awaited {
             write!(f, " awaited={thread} awaited_ms={}", Ms(ns))?;
         }
-        if let Some(ConcurrentTotals { mark_ns, bytes, shaded, floating, .. }) = self.ended {
-            write!(f, " beside_ms={} beside_KiB={} shaded={shaded}", Ms(mark_ns), bytes >> 10)?;
+        if let Some(ConcurrentTotals { mark_ns, bytes, assists, shaded, floating, .. }) = self.ended {
+            write!(f, " beside_ms={} beside_KiB={}", Ms(mark_ns), bytes >> 10)?;
+            write!(f, " assists={assists} shaded={shaded}")?;
             if let Some(floating) = floating {
                 write!(f, " floating={}", floating.objects)?;
             }

@@ -7,6 +7,7 @@
 //! | `goal` | the size at which the next full collection is due, and whether one is worth it near a limit |
 //! | `nursery` | whether there are young collections, and when |
 //! | `share` | how much of the time collections may take near a limit |
+//! | `assist` | when others help with a marking beside the program |
 //! | `help` | whether workers help with a marking |
 //! | `idle` | when an idle heap is collected |
 //! | `release` | which memory goes back to the kernel |
@@ -16,6 +17,7 @@
 //! docs/design/policy.md shows how they act on each other; `heapwood-eval policy` plays programs through them.
 //! Invariant: the same observations lead to the same decisions.
 
+mod assist;
 mod goal;
 mod growth;
 mod help;
@@ -26,6 +28,7 @@ mod share;
 mod start;
 mod tunables;
 
+pub(crate) use assist::{AssistPolicy, Progress};
 pub(crate) use goal::{Bounds, GoalPacer};
 pub use growth::{Growth, Spent};
 pub(crate) use help::HelpPolicy;

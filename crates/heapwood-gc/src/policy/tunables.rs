@@ -148,6 +148,13 @@ pub(crate) mod start {
     pub(crate) const MOST_NOTED: usize = 64;
 }
 
+/// How others help with a marking beside the program (docs/design/concurrent.md).
+pub(super) mod assist {
+    /// Nanoseconds of help at a time, and those without afterwards.
+    pub(in crate::policy) const TURN_NS: u64 = 2_500_000;
+    pub(in crate::policy) const REST_NS: u64 = 7_500_000;
+}
+
 /// The share of one CPU that each kind of background work takes, and when it begins.
 pub(crate) mod background {
     use core::time::Duration;

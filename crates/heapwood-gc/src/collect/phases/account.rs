@@ -63,6 +63,7 @@ impl Work {
         self.concurrent.ended.map(|(cycle, _)| ConcurrentTotals {
             mark_ns: self.concurrent.beside,
             bytes: cycle.marked,
+            assists: self.concurrent.assists,
             shaded: state.marking_log().counts().objects,
             floating: self.concurrent.floating,
             in_stop: self.concurrent.overtaken_by.is_some(),
@@ -147,6 +148,7 @@ impl Collector {
                 let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
                 goal = self.pacer().goal(totals.live, growth - unseen.min(growth / 2), bounds);
                 let beside = core::mem::take(&mut work.concurrent.beside);
+                work.concurrent.assists = 0;
                 work.nursery.after_full(
                     Efficiency { ns: efficiency.ns + beside, ..efficiency },
                     published.overflowed,

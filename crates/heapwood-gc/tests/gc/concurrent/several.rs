@@ -168,3 +168,32 @@ fn a_heap_may_go_while_several_mark_it() {
         (0..10_000).for_each(|_| _ = new(&mutator, node_type(&heap)));
     }
 }
+
+/// A program that keeps all it makes fills its heap faster than one thread marks: others help in turns.
+#[test]
+fn others_help_where_the_heap_fills_faster_than_it_is_marked() {
+    const MOST: usize = 20_000_000;
+    let heap = heap(PRECISE.concurrent(Concurrent::Always).mark_threads(3).percent(30));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    let mut made = 0;
+    while stats(&heap).mark_assists == 0 {
+        assert!(made < MOST, "{:?}", stats(&heap));
+        for _ in 0..1000 {
+            let next = new(&mutator, node);
+            link(&mutator, next, 0, roots.get(0));
+            put(next, 2, made);
+            roots.set(0, next);
+            made += 1;
+        }
+    }
+    assert!(stats(&heap).concurrent_markers > 1);
+    mutator.collect().unwrap();
+    assert_eq!(stats(&heap).live_objects, made);
+    let mut at = roots.get(0);
+    for i in (0..made).rev() {
+        assert_eq!(get(at, 2), i);
+        at = get(at, 0);
+    }
+}

@@ -177,6 +177,7 @@ fn every_statistic_has_its_value_and_help() {
             "verified",
             "threads",
             "concurrent_degenerated",
+            "mark_assists",
             "floating_objects",
             "floating_bytes",
         ];
