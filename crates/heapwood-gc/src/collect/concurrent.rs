@@ -94,7 +94,6 @@ impl Collector {
             work.session = Session::Starting(session);
             self.collect_beside(state, Cause::StartMarking { at_once: tries == MOST_TRIES }, &mut work);
             if work.session.is_active() {
-                work.concurrent.started_at = work.size(state);
                 return true;
             }
             work.session = Session::None;

@@ -164,6 +164,9 @@ impl Collector {
         }
         state.cycles().set_sizes(totals.live, goal);
         let size = work.size(state);
+        if let PauseKind::InitialMark(_) = kind {
+            work.concurrent.started_at = size;
+        }
         let mut budget = work.nursery.budget(size, goal);
         work.concurrent.starts_next = false;
         if self.marks_concurrently(state) {
