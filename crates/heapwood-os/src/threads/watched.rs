@@ -1,0 +1,166 @@
+//! Atomic words of mapped memory, which a loom model can watch. Tables of a heap lie in memory that the kernel maps, where
+//! loom's atomics cannot be: they are objects of loom. So loom's models see plain words there, always the newest. A model
+//! that is about the order of some of these words watches them ([`Watch`](modelled::Watch)): each has an atomic of loom
+//! beside it, which gets the same loads and stores in the same orders, and whose values count. Invariant: without
+//! `cfg(loom)` these are the ordinary types.
+
+#[cfg(not(loom))]
+pub use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize};
+
+#[cfg(loom)]
+pub use modelled::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Watch};
+
+#[cfg(loom)]
+mod modelled {
+    use crate::memory::region::Zeroed;
+    use core::cell::RefCell;
+    use core::sync::atomic::{self, Ordering};
+    use std::rc::Rc;
+
+    type Twin = Rc<loom::sync::atomic::AtomicU64>;
+
+    thread_local! {
+        /// The addresses that are watched. All threads of a model run on one thread of the process.
+        static WATCHED: RefCell<Vec<(usize, Twin)>> = const { RefCell::new(Vec::new()) };
+    }
+
+    /// The atomic of loom beside the word at an address, if that is watched. The table is not in use when it returns: each
+    /// use of an atomic may run another of the model's threads.
+    fn twin(address: usize) -> Option<Twin> {
+        let find = |words: &Vec<(usize, Twin)>| {
+            words.iter().find(|(at, _)| *at == address).map(|(_, twin)| twin.clone())
+        };
+        WATCHED.with(|words| find(&words.borrow()))
+    }
+
+    /// Words that a model watches, until this is dropped. Plain stores into one are not seen.
+    pub struct Watch(());
+
+    impl Watch {
+        /// Watches nothing yet. A model has one at a time.
+        #[allow(clippy::new_without_default)]
+        pub fn new() -> Self {
+            WATCHED.with(|words| words.borrow_mut().clear());
+            Watch(())
+        }
+
+        /// Watches a word from now on, for which no store by another thread is under way.
+        pub fn add(&self, word: &impl Word) {
+            let (at, value) = word.place();
+            let twin = Rc::new(loom::sync::atomic::AtomicU64::new(value));
+            WATCHED.with(|words| words.borrow_mut().push((at, twin)));
+        }
+    }
+
+    impl Drop for Watch {
+        fn drop(&mut self) {
+            let words = WATCHED.with(|words| core::mem::take(&mut *words.borrow_mut()));
+            drop(words);
+        }
+    }
+
+    /// A word that can be watched.
+    pub trait Word {
+        /// Its address and its value.
+        fn place(&self) -> (usize, u64);
+    }
+
+    macro_rules! watched {
+        ($name:ident, $value:ty, $to:expr, $from:expr) => {
+            /// As the type of this name in the standard library.
+            #[repr(transparent)]
+            #[derive(Default)]
+            pub struct $name(atomic::$name);
+
+            impl Word for $name {
+                fn place(&self) -> (usize, u64) {
+                    (self.at(), $to(self.0.load(Ordering::Relaxed)))
+                }
+            }
+
+            // SAFETY: all-zero bytes are such a word.
+            unsafe impl Zeroed for $name {}
+
+            impl $name {
+                /// As of the standard library.
+                pub const fn new(value: $value) -> Self {
+                    $name(atomic::$name::new(value))
+                }
+
+                /// As of the standard library.
+                ///
+                /// # Safety
+                /// 1. As of the standard library.
+                pub const unsafe fn from_ptr<'a>(at: *mut $value) -> &'a Self {
+                    // SAFETY: contract 1, and the types have the same layout.
+                    unsafe { &*at.cast::<Self>() }
+                }
+
+                fn at(&self) -> usize {
+                    (&raw const self.0).addr()
+                }
+
+                /// As of the standard library.
+                pub fn load(&self, order: Ordering) -> $value {
+                    match twin(self.at()) {
+                        Some(twin) => $from(twin.load(order)),
+                        None => self.0.load(order),
+                    }
+                }
+
+                /// As of the standard library.
+                pub fn store(&self, value: $value, order: Ordering) {
+                    if let Some(twin) = twin(self.at()) {
+                        twin.store($to(value), order);
+                    }
+                    self.0.store(value, order);
+                }
+            }
+        };
+    }
+
+    macro_rules! watched_number {
+        ($name:ident, $value:ty) => {
+            watched!($name, $value, |value: $value| value as u64, |value: u64| value as $value);
+
+            impl $name {
+                /// As of the standard library.
+                pub fn fetch_or(&self, bits: $value, order: Ordering) -> $value {
+                    let twin = twin(self.at()).map(|twin| twin.fetch_or(bits as u64, order) as $value);
+                    let plain = self.0.fetch_or(bits, order);
+                    twin.unwrap_or(plain)
+                }
+
+                /// As of the standard library.
+                pub fn fetch_and(&self, bits: $value, order: Ordering) -> $value {
+                    let twin = twin(self.at()).map(|twin| twin.fetch_and(bits as u64, order) as $value);
+                    let plain = self.0.fetch_and(bits, order);
+                    twin.unwrap_or(plain)
+                }
+
+                /// As of the standard library.
+                pub fn compare_exchange(
+                    &self,
+                    now: $value,
+                    new: $value,
+                    success: Ordering,
+                    failure: Ordering,
+                ) -> Result<$value, $value> {
+                    let Some(twin) = twin(self.at()) else {
+                        return self.0.compare_exchange(now, new, success, failure);
+                    };
+                    let done = twin.compare_exchange(now as u64, new as u64, success, failure);
+                    if done.is_ok() {
+                        self.0.store(new, Ordering::Relaxed);
+                    }
+                    done.map(|was| was as $value).map_err(|was| was as $value)
+                }
+            }
+        };
+    }
+
+    watched_number!(AtomicU32, u32);
+    watched_number!(AtomicU64, u64);
+    watched_number!(AtomicUsize, usize);
+    watched!(AtomicBool, bool, u64::from, |value: u64| value != 0);
+}
