@@ -6,7 +6,7 @@
 use crate::granule::{GRANULE, GRANULE_LOG};
 use core::ops::Range;
 use core::sync::atomic::Ordering;
-#[cfg(loom)]
+#[cfg(all(test, loom))]
 use heapwood_os::threads::watched::Watch;
 use heapwood_os::threads::watched::{AtomicBool, AtomicU64};
 use heapwood_os::{KernelRef, MappedArray, OsError};
@@ -64,7 +64,7 @@ impl FreedBits {
     }
 
     /// Has a model watch the word of a cell, and whether there are any.
-    #[cfg(loom)]
+    #[cfg(all(test, loom))]
     pub(crate) fn watch(&self, watch: &Watch, addr: usize) {
         watch.add(&self.in_use);
         watch.add(self.word(addr).0);

@@ -215,13 +215,18 @@ impl Marks {
         word >> ((offset >> GRANULE_LOG) % WORD_BITS) & 1 == 1
     }
 
-    /// Has a model watch the words of a cell on both sides.
+    /// Has a model watch the word of a cell's mark.
     #[cfg(loom)]
-    pub(crate) fn watch(&self, watch: &Watch, addr: usize) {
-        for side in 0..self.sides.len() {
-            // SAFETY: models ask about addresses in spans, whose bits are committed.
-            watch.add(unsafe { AtomicU64::from_ptr(self.word(side, addr).0) });
-        }
+    pub(crate) fn watch_mark(&self, watch: &Watch, addr: usize) {
+        // SAFETY: models ask about addresses in spans, whose bits are committed.
+        watch.add(unsafe { AtomicU64::from_ptr(self.word(self.allocated() ^ 1, addr).0) });
+    }
+
+    /// The same for its allocation bit.
+    #[cfg(all(test, loom))]
+    pub(crate) fn watch_allocated(&self, watch: &Watch, addr: usize) {
+        // SAFETY: as above.
+        watch.add(unsafe { AtomicU64::from_ptr(self.word(self.allocated(), addr).0) });
     }
 
     /// The allocation bits of the granules from `addr` on, which begins a word.

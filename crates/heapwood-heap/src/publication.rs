@@ -117,3 +117,13 @@ impl Slot for heapwood_os::threads::sync::AtomicUsize {
         self.load(order)
     }
 }
+
+#[cfg(loom)]
+impl Slot for heapwood_os::threads::watched::AtomicUsize {
+    fn put(&self, value: usize, order: Ordering) {
+        self.store(value, order);
+    }
+    fn take(&self, order: Ordering) -> usize {
+        self.load(order)
+    }
+}

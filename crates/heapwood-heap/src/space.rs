@@ -202,6 +202,12 @@ impl Space {
         self.heap().is_old_object(object) && !self.heap().marks().is_marked(object.get())
     }
 
+    /// Has a model watch the word of an object's mark, until the sides swap.
+    #[cfg(loom)]
+    pub fn watch_mark(&self, watch: &heapwood_os::threads::watched::Watch, object: ObjectRef) {
+        self.heap().marks().watch_mark(watch, object.get());
+    }
+
     /// Has the kernel find memory for the mark bits that the heap has grown by. No stop should have to wait for it.
     pub fn touch_marks(&self) {
         self.heap().marks().touch(self.committed_end());

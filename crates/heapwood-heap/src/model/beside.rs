@@ -48,7 +48,7 @@ impl Shared {
         if other != FIRST {
             spans.watch_entry(&watch, other);
         }
-        self.heap().marks().watch(&watch, spans.address_of(FIRST));
+        self.heap().marks().watch_allocated(&watch, spans.address_of(FIRST));
         watch
     }
 }
@@ -369,7 +369,7 @@ fn a_new_object_is_freed(by: Looker, is_first_free: bool) {
         // The first free commits them, and says then that they exist.
         shared.heap().freed().commit(0, shared.heap().spans().committed_end()).unwrap();
         let watch = Watch::new();
-        shared.heap().marks().watch(&watch, object);
+        shared.heap().marks().watch_allocated(&watch, object);
         shared.heap().freed().watch(&watch, object);
         let free = shared.clone();
         let free = spawn(move || free.world.run(0, || free.world.free(0, object)));

@@ -17,7 +17,20 @@ mod modelled {
     use core::sync::atomic::{self, Ordering};
     use std::rc::Rc;
 
-    type Twin = Rc<loom::sync::atomic::AtomicU64>;
+    /// The atomic of loom beside a word, and a count of its uses.
+    struct Beside {
+        value: loom::sync::atomic::AtomicU64,
+        uses: loom::sync::atomic::AtomicU32,
+    }
+
+    impl core::ops::Deref for Beside {
+        type Target = loom::sync::atomic::AtomicU64;
+        fn deref(&self) -> &Self::Target {
+            &self.value
+        }
+    }
+
+    type Twin = Rc<Beside>;
 
     thread_local! {
         /// The addresses that are watched. All threads of a model run on one thread of the process.
@@ -30,7 +43,10 @@ mod modelled {
         let find = |words: &Vec<(usize, Twin)>| {
             words.iter().find(|(at, _)| *at == address).map(|(_, twin)| twin.clone())
         };
-        WATCHED.with(|words| find(&words.borrow()))
+        let twin = WATCHED.with(|words| find(&words.borrow()));
+        // loom compares an access with the last one only. Where a thread loads a word and then stores it, it would not try the
+        // store before another thread's load. It does try these in every order; they order nothing else.
+        twin.inspect(|twin| _ = twin.uses.fetch_add(1, Ordering::Relaxed))
     }
 
     /// Words that a model watches, until this is dropped. Plain stores into one are not seen.
@@ -47,7 +63,9 @@ mod modelled {
         /// Watches a word from now on, for which no store by another thread is under way.
         pub fn add(&self, word: &impl Word) {
             let (at, value) = word.place();
-            let twin = Rc::new(loom::sync::atomic::AtomicU64::new(value));
+            let (value, uses) =
+                (loom::sync::atomic::AtomicU64::new(value), loom::sync::atomic::AtomicU32::new(0));
+            let twin = Rc::new(Beside { value, uses });
             WATCHED.with(|words| words.borrow_mut().push((at, twin)));
         }
     }
