@@ -21,12 +21,23 @@ mod modelled {
     struct Beside {
         value: loom::sync::atomic::AtomicU64,
         uses: loom::sync::atomic::AtomicU32,
+        /// Stores are swaps.
+        in_order: bool,
     }
 
     impl core::ops::Deref for Beside {
         type Target = loom::sync::atomic::AtomicU64;
         fn deref(&self) -> &Self::Target {
             &self.value
+        }
+    }
+
+    impl Beside {
+        fn store(&self, value: u64, order: Ordering) {
+            match self.in_order {
+                true => _ = self.value.swap(value, order),
+                false => self.value.store(value, order),
+            }
         }
     }
 
@@ -60,12 +71,24 @@ mod modelled {
             Watch(())
         }
 
-        /// Watches a word from now on, for which no store by another thread is under way.
+        /// Watches a word from now on, for which no store by another thread is under way. It must not move.
         pub fn add(&self, word: &impl Word) {
+            self.add_as(word, false);
+        }
+
+        /// The same for a word that one thread stores and another swaps. loom does not know that a swap follows at once on the
+        /// store whose value it gave: it lets a store that comes later end before the swap. So such stores are swaps here, in the
+        /// order in which they are made. That hides a store that breaks a chain of releases, and any other order of two
+        /// threads' stores.
+        pub fn add_in_order(&self, word: &impl Word) {
+            self.add_as(word, true);
+        }
+
+        fn add_as(&self, word: &impl Word, in_order: bool) {
             let (at, value) = word.place();
             let (value, uses) =
                 (loom::sync::atomic::AtomicU64::new(value), loom::sync::atomic::AtomicU32::new(0));
-            let twin = Rc::new(Beside { value, uses });
+            let twin = Rc::new(Beside { value, uses, in_order });
             WATCHED.with(|words| words.borrow_mut().push((at, twin)));
         }
     }
@@ -132,6 +155,13 @@ mod modelled {
                         twin.store($to(value), order);
                     }
                     self.0.store(value, order);
+                }
+
+                /// As of the standard library.
+                pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                    let twin = twin(self.at()).map(|twin| $from(twin.swap($to(value), order)));
+                    let plain = self.0.swap(value, order);
+                    twin.unwrap_or(plain)
                 }
             }
         };
