@@ -1,8 +1,8 @@
-//! Fault injection, for tests of the tests (`--cfg heapwood_inject`): a heap can be told to lose an edge now and then, to skip a
-//! root, or to free an object that lives. A test suite that does not notice is worth nothing. Invariant: without the cfg
-//! every occasion goes well, which the compiler knows, so that a line in the marker's loop costs nothing.
+//! Fault injection, for tests of the tests (`--cfg heapwood_inject`, and loom's models): a heap can be told to lose an edge now
+//! and then, to skip a root, or to free an object that lives. A test suite that does not notice is worth nothing. Invariant:
+//! without these cfgs every occasion goes well, which the compiler knows, so that a line in the marker's loop costs nothing.
 
-#[cfg(heapwood_inject)]
+#[cfg(any(heapwood_inject, loom))]
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use heapwood_heap::{Collection, Space, Stopped};
 use heapwood_layout::program::Nest;
@@ -82,22 +82,24 @@ pub enum Fault {
     FreedUnlogged = 34,
     /// What the helpers of a marker beside the program were asked to leave stays with them.
     LeftWithHelpers = 35,
+    /// A thread that is attached during a concurrent marking does not take over the heap's barrier flag.
+    AttachedUnflagged = 41,
 }
 
 /// The fault that is injected into one heap: none at first.
 #[derive(Debug, Default)]
 pub struct FaultInjector {
-    #[cfg(heapwood_inject)]
+    #[cfg(any(heapwood_inject, loom))]
     fault: AtomicU32,
-    #[cfg(heapwood_inject)]
+    #[cfg(any(heapwood_inject, loom))]
     every: AtomicU64,
-    #[cfg(heapwood_inject)]
+    #[cfg(any(heapwood_inject, loom))]
     occasions: AtomicU64,
-    #[cfg(heapwood_inject)]
+    #[cfg(any(heapwood_inject, loom))]
     injected: AtomicU64,
 }
 
-#[cfg(heapwood_inject)]
+#[cfg(any(heapwood_inject, loom))]
 impl FaultInjector {
     /// Lets every `every`-th occasion for `fault` go wrong, counted over all collections from now on.
     pub fn inject(&self, fault: Fault, every: u64) {
@@ -153,7 +155,7 @@ impl FaultInjector {
     }
 }
 
-#[cfg(not(heapwood_inject))]
+#[cfg(not(any(heapwood_inject, loom)))]
 impl FaultInjector {
     #[inline(always)]
     pub(crate) fn fails(&self, _: Fault) -> bool {

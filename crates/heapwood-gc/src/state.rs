@@ -33,6 +33,7 @@ use core::sync::atomic::{AtomicU32, Ordering};
 use fork_gate::ForkGate;
 use heapwood_heap::{Collection, Space};
 use heapwood_os::ForkLock;
+use heapwood_os::threads::sync;
 use remembered::RememberedSet;
 
 /// The shared part of a heap.
@@ -58,7 +59,7 @@ pub(crate) struct State {
     /// Full collections that the program has asked for.
     full_collections: FullCollections,
     /// Reasons for which stores take the slow path of the barrier; each mutator's flag is a copy.
-    barrier: AtomicU32,
+    barrier: sync::AtomicU32,
     /// The heap's own thread sleeps on it.
     wakeup: Wakeup,
     fork_gate: ForkGate,
@@ -76,7 +77,7 @@ impl State {
         forking: &'static AtomicU32,
     ) -> Self {
         State {
-            barrier: AtomicU32::new(if stores.is_some() { VERIFY } else { 0 }),
+            barrier: sync::AtomicU32::new(if stores.is_some() { VERIFY } else { 0 }),
             remembered,
             marking_log: MarkingLog::new(),
             marking_requests: MarkingRequests::default(),

@@ -5,7 +5,10 @@
 
 use crate::granule::{GRANULE, GRANULE_LOG};
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
+#[cfg(all(test, loom))]
+use heapwood_os::threads::watched::Watch;
+use heapwood_os::threads::watched::{AtomicBool, AtomicU64};
 use heapwood_os::{KernelRef, MappedArray, OsError};
 
 const WORD_BITS: usize = 64;
@@ -58,6 +61,13 @@ impl FreedBits {
         let offset = addr - self.base;
         // SAFETY: callers ask about addresses in spans once the bits exist; they are committed then.
         (unsafe { &*self.words.at(offset >> WORD_BYTES_LOG) }, 1 << ((offset >> GRANULE_LOG) % WORD_BITS))
+    }
+
+    /// Has a model watch the word of a cell, and whether there are any.
+    #[cfg(all(test, loom))]
+    pub(crate) fn watch(&self, watch: &Watch, addr: usize) {
+        watch.add(&self.in_use);
+        watch.add(self.word(addr).0);
     }
 
     /// Whether a cell was freed.

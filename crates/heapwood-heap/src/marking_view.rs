@@ -4,9 +4,9 @@
 
 use crate::address::ObjectRef;
 use crate::granule::GRANULE_LOG;
-use crate::marks::{Collection, MarkSide, Marks};
+use crate::marks::{Collection, MarkSide, Marks, observing};
 use crate::spans::lookup::Spans;
-use core::sync::atomic::{AtomicU64, Ordering};
+use heapwood_os::threads::watched::AtomicU64;
 
 /// The bits of a space, for a marker of a full marking.
 #[derive(Clone, Copy)]
@@ -32,7 +32,8 @@ impl<'s> MarkingView<'s> {
         self.spans.contains(object.into()) && self.marks.is_allocated(object.get())
     }
 
-    /// The same without a test of the address.
+    /// The same without a test of the address. After it the thread sees what was written before the bit was set: of a cell
+    /// that the program has freed since the marking began, the freed bit.
     ///
     /// # Safety
     /// 1. It lies between the base and the committed end.
@@ -40,7 +41,7 @@ impl<'s> MarkingView<'s> {
     pub unsafe fn is_allocated_in_heap(self, object: usize) -> bool {
         let offset = object - self.base;
         // SAFETY: the bits below the committed end are committed (contract 1).
-        let word = unsafe { &*self.allocated.add(offset >> (GRANULE_LOG + 6)) }.load(Ordering::Relaxed);
+        let word = unsafe { &*self.allocated.add(offset >> (GRANULE_LOG + 6)) }.load(observing());
         word >> ((offset >> GRANULE_LOG) % 64) & 1 == 1
     }
 

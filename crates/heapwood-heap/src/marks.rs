@@ -10,7 +10,10 @@
 use crate::cpu::Cpu;
 use crate::granule::{GRANULE, GRANULE_LOG};
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{self, AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use heapwood_os::threads::watched::AtomicU64;
+#[cfg(loom)]
+use heapwood_os::threads::watched::Watch;
 use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, MappedArray, OsError};
 use heapwood_pages::PAGE_SIZE;
 
@@ -26,6 +29,16 @@ pub enum Collection {
     Full,
     /// A young collection: it visits objects made since the last collection, and keeps older ones.
     Young,
+}
+
+/// The order of a load of an allocation bit by a thread that asks for the freed bit next.
+#[inline(always)]
+pub(crate) fn observing() -> Ordering {
+    #[cfg(loom)]
+    if crate::publication::mutant::is(crate::publication::mutant::BIT_UNORDERED) {
+        return Ordering::Relaxed;
+    }
+    Ordering::Acquire
 }
 
 fn next(cycle: u32) -> u32 {
@@ -185,10 +198,35 @@ impl Marks {
     /// Whether the cell at `addr` outlived the last cycle.
     #[inline(always)]
     pub(crate) fn is_allocated(&self, addr: usize) -> bool {
+        self.load_allocated(addr, Ordering::Relaxed)
+    }
+
+    /// The same; after it the thread sees what was written before the bit was set, the freed bit of a cell among it.
+    #[inline(always)]
+    pub(crate) fn observes_allocated(&self, addr: usize) -> bool {
+        self.load_allocated(addr, observing())
+    }
+
+    #[inline(always)]
+    fn load_allocated(&self, addr: usize, order: Ordering) -> bool {
         let offset = addr - self.base;
         // SAFETY: callers ask about addresses in spans, whose bits are committed.
-        let word = unsafe { &*self.allocation_words().add(offset >> WORD_BYTES_LOG) }.load(Ordering::Relaxed);
+        let word = unsafe { &*self.allocation_words().add(offset >> WORD_BYTES_LOG) }.load(order);
         word >> ((offset >> GRANULE_LOG) % WORD_BITS) & 1 == 1
+    }
+
+    /// Has a model watch the word of a cell's mark.
+    #[cfg(loom)]
+    pub(crate) fn watch_mark(&self, watch: &Watch, addr: usize) {
+        // SAFETY: models ask about addresses in spans, whose bits are committed.
+        watch.add(unsafe { AtomicU64::from_ptr(self.word(self.allocated() ^ 1, addr).0) });
+    }
+
+    /// The same for its allocation bit.
+    #[cfg(all(test, loom))]
+    pub(crate) fn watch_allocated(&self, watch: &Watch, addr: usize) {
+        // SAFETY: as above.
+        watch.add(unsafe { AtomicU64::from_ptr(self.word(self.allocated(), addr).0) });
     }
 
     /// The allocation bits of the granules from `addr` on, which begins a word.
@@ -198,10 +236,12 @@ impl Marks {
     }
 
     /// Sets the allocation bit of the cell at `addr`; whether it was clear. Other threads may set other bits of its
-    /// word at the same time.
+    /// word at the same time. Who [observes](Self::observes_allocated) the bit sees what was written before, a freed bit
+    /// among it.
     ///
     /// # Safety
-    /// 1. It is a cell of a span that only the calling thread may use, and no marking is under way.
+    /// 1. It is a cell of a span that only the calling thread may use. A marking beside the program would take it for an
+    ///    object of its snapshot: then the freed bit was set before, or the cell is noted for it.
     pub(crate) unsafe fn set_allocated(&self, addr: usize) -> bool {
         let (word, bit) = self.word(self.allocated(), addr);
         // SAFETY: the bits of spans are committed, and only this sets bits of one word from several threads (contract
@@ -497,13 +537,13 @@ impl MarkSide {
 
     /// The word of `addr`'s mark, and the bit in it. Where several threads mark, they use it only by atomic operations.
     #[inline(always)]
-    pub fn word(&self, addr: usize) -> (*const AtomicU64, u64) {
+    pub fn word(&self, addr: usize) -> (*const atomic::AtomicU64, u64) {
         let offset = addr.wrapping_sub(self.base);
         (self.words.wrapping_add(offset >> WORD_BYTES_LOG).cast(), 1 << ((offset >> GRANULE_LOG) % WORD_BITS))
     }
 
     /// The address whose mark is the lowest bit of a word.
-    pub fn first_of(&self, word: *const AtomicU64) -> usize {
+    pub fn first_of(&self, word: *const atomic::AtomicU64) -> usize {
         self.base + (word as usize - self.words as usize) / size_of::<u64>() * (WORD_BITS * GRANULE)
     }
 }

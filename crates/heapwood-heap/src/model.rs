@@ -4,6 +4,8 @@
 //! Invariant: only its owner writes a cell; at the end every span is on one list, and every unswept span has been swept
 //! once.
 
+mod beside;
+mod left_out;
 mod publication;
 
 use crate::address::Address;

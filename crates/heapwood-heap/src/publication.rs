@@ -96,16 +96,30 @@ pub(crate) mod mutant {
     pub(crate) const NO_BARRIER: u8 = 1;
     pub(crate) const PLAIN_STORE: u8 = 2;
     pub(crate) const NOT_OBSERVED: u8 = 3;
+    /// The entries of a new span of cells are written later, by the model.
+    pub(crate) const ENTRY_LATE: u8 = 4;
+    pub(crate) const PLAIN_ENTRY: u8 = 5;
+    pub(crate) const BIT_UNORDERED: u8 = 6;
     /// A process has one model with a mutant, or none.
     pub(crate) static LEFT_OUT: AtomicU8 = AtomicU8::new(0);
 
-    pub(super) fn is(mutant: u8) -> bool {
+    pub(crate) fn is(mutant: u8) -> bool {
         LEFT_OUT.load(Ordering::Relaxed) == mutant
     }
 }
 
 #[cfg(loom)]
 impl Slot for heapwood_os::threads::sync::AtomicUsize {
+    fn put(&self, value: usize, order: Ordering) {
+        self.store(value, order);
+    }
+    fn take(&self, order: Ordering) -> usize {
+        self.load(order)
+    }
+}
+
+#[cfg(loom)]
+impl Slot for heapwood_os::threads::watched::AtomicUsize {
     fn put(&self, value: usize, order: Ordering) {
         self.store(value, order);
     }

@@ -193,17 +193,19 @@ impl Space {
     /// The old object that a word points to or into. Exact while mutators run.
     #[inline]
     pub fn find_old(&self, word: Address) -> Option<ObjectRef> {
-        let base = self.heap().spans().find(word)?.cell_in(word)?;
-        let object = ObjectRef::new(base.get());
-        (base <= word && self.is_old(base) && !self.is_freed(object)).then_some(object)
+        self.heap().find_old(word)
     }
 
     /// Whether an object is old, the program has not freed it, and the full marking that is under way has not marked it yet.
     #[inline]
     pub fn is_unmarked(&self, object: Address) -> bool {
-        self.is_old(object)
-            && !self.is_freed(ObjectRef::new(object.get()))
-            && !self.heap().marks().is_marked(object.get())
+        self.heap().is_old_object(object) && !self.heap().marks().is_marked(object.get())
+    }
+
+    /// Has a model watch the word of an object's mark, until the sides swap.
+    #[cfg(loom)]
+    pub fn watch_mark(&self, watch: &heapwood_os::threads::watched::Watch, object: ObjectRef) {
+        self.heap().marks().watch_mark(watch, object.get());
     }
 
     /// Has the kernel find memory for the mark bits that the heap has grown by. No stop should have to wait for it.

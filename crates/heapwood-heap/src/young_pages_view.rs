@@ -4,7 +4,8 @@
 
 use crate::granule::GRANULE_LOG;
 use crate::spans::young_pages::{EPOCH, IN_ARENA};
-use core::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU8, Ordering};
+use heapwood_os::threads::watched::AtomicU64;
 use heapwood_pages::PAGE_SIZE;
 
 /// A view of the young pages and old objects.

@@ -25,6 +25,7 @@
 //! |  | [`timed_lock`](threads::timed_lock) | a mutex that records its hold times |
 //! |  | [`cache_padded`](threads::cache_padded) | values on cache lines of their own |
 //! |  | [`sync`](threads::sync) | atomics and futexes, or those of loom |
+//! |  | [`watched`](threads::watched) | atomics of mapped memory, which loom's models can watch |
 //! | [`process`] | [`fork`](process::fork) | functions that run when the process forks |
 //! |  | [`exit`](process::exit) | functions that run when the process exits |
 //! |  | [`loaded`](process::loaded) | the libraries that the dynamic loader has loaded |

@@ -20,9 +20,10 @@ use crate::inject::Fault;
 use crate::mark::{ShadeLog, Shading};
 use crate::state::barrier_bits::{MARK, VERIFY, YOUNG};
 use core::ops::Range;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::Ordering;
 use heapwood_heap::{Address, ObjectRef, ScanKind, Space, Span, publication};
 use heapwood_layout::WORD;
+use heapwood_os::threads::watched::AtomicUsize;
 
 impl ShadeLog for Mutator {
     /// In a no-preempt region, for which a fork waits: the child of a process finds whole chunks. A signal of another heap must

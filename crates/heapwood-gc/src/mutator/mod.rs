@@ -49,10 +49,10 @@ use crate::state::State;
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::Ordering;
 use heapwood_heap::{Address, AllocBuffer, MAX_SHAPES, Object, Owner, ShapeId, ThreadCache, publication};
 use heapwood_os::threads::stack::thread_pointer;
-use heapwood_os::threads::sync::Futex;
+use heapwood_os::threads::sync::{AtomicU32, Futex};
 use heapwood_os::{KernelRef, OsError, Reservation};
 use region::Regions;
 use registry::{Link, Member, Members};
@@ -328,7 +328,9 @@ impl Member for Mutator {
     }
 
     fn join(&self) {
-        self.barrier().begin_cycle();
+        if !self.shared().faults().fails(Fault::AttachedUnflagged) {
+            self.barrier().begin_cycle();
+        }
     }
 
     fn flush(&self) {

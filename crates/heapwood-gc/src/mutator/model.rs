@@ -1,6 +1,8 @@
 //! loom's models of stopping. The gates, the thread records and the registries are the product's; a mutator has nothing
 //! else, and a heap is one word. loom reports a word that two threads access at once, and threads that wait for each
-//! other for good.
+//! other for good. `barrier` has the models of the barrier, with the product's mutators.
+
+mod barrier;
 
 use super::registry::{Member, Registry};
 use super::stop::{Gate, RUNNING, ThreadState};
@@ -10,7 +12,7 @@ use core::ptr::NonNull;
 use core::time::Duration;
 use heapwood_os::Lock;
 use heapwood_os::threads::lock_order::UNORDERED;
-use heapwood_os::threads::sync::{AtomicU32, Futex, Ordering};
+use heapwood_os::threads::sync::{Futex, Ordering};
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
 
@@ -22,9 +24,6 @@ struct Mutator {
     place: Place<Mutator>,
     /// Its cached memory.
     buffers: UnsafeCell<u32>,
-    /// The flag of its barrier, and that of its heap, if it has one.
-    barrier: AtomicU32,
-    of_heap: Cell<*const AtomicU32>,
 }
 
 // SAFETY: as the product's, whose gates leave the rest to its thread or to the thread that has stopped it: the property
@@ -41,16 +40,6 @@ impl Mutator {
             next: Cell::new(core::ptr::null()),
             place: Place::new(),
             buffers: UnsafeCell::new(0),
-            barrier: AtomicU32::new(0),
-            of_heap: Cell::new(core::ptr::null()),
-        }
-    }
-
-    /// Takes its heap's flag, as the product's at the beginning of a cycle.
-    fn begin_cycle(&self) {
-        // SAFETY: the heap outlives its mutators.
-        if let Some(flag) = unsafe { self.of_heap.get().as_ref() } {
-            self.barrier.store(flag.load(Ordering::Relaxed), Ordering::Relaxed);
         }
     }
 }
@@ -62,10 +51,6 @@ impl Member for Mutator {
 
     fn next(&self) -> &Cell<*const Mutator> {
         &self.next
-    }
-
-    fn join(&self) {
-        self.begin_cycle();
     }
 
     fn flush(&self) {
@@ -379,97 +364,4 @@ fn two_threads_that_park_in_one_heap_only_deadlock() {
 #[ignore = "deadlocks: run in a process of its own by the test above"]
 fn child_parks_in_one_heap_only() {
     two_heaps(|is_collected| is_collected);
-}
-
-/// A heap of one object, to which one slot refers, and a concurrent marking of it.
-struct Marked {
-    /// The heap's flag: a marking is active.
-    barrier: AtomicU32,
-    slot: AtomicU32,
-    /// What the barrier has shaded.
-    shaded: AtomicU32,
-}
-
-impl Marked {
-    /// Overwrites the slot through the barrier.
-    fn overwrite(&self, mutator: &Mutator) {
-        if mutator.barrier.load(Ordering::Relaxed) != 0 {
-            self.shaded.store(self.slot.load(Ordering::Relaxed), Ordering::Relaxed);
-        }
-        self.slot.store(0, Ordering::Relaxed);
-    }
-
-    /// Sets or clears the flag in a pause, and returns what the slot and the log of the barrier hold then.
-    fn pause(&self, registry: &Registry<Mutator>, active: bool) -> (u32, u32) {
-        let members = registry.lock();
-        members.stop(false, |_, _| ());
-        let found = (self.slot.load(Ordering::Relaxed), self.shaded.load(Ordering::Relaxed));
-        self.barrier.store(active as u32, Ordering::Relaxed);
-        members.iter().for_each(Mutator::begin_cycle);
-        members.resume();
-        found
-    }
-}
-
-/// A thread attaches and overwrites the only pointer to an object, while a marking starts, looks at the slot, and ends. If
-/// `joins`, it takes the heap's flag as it joins the list of the registry, under its lock, and otherwise before that.
-fn attach_while_a_marking_starts(joins: bool) {
-    // Executions in which the thread has overwritten the slot before the start, and in which its barrier had to shade. They
-    // are no part of the model.
-    static BEFORE: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
-    static SHADED: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(move || {
-        let marked =
-            Marked { barrier: AtomicU32::new(0), slot: AtomicU32::new(1), shaded: AtomicU32::new(0) };
-        let world = Arc::new((
-            World { heaps: [Heap::new()], mutators: [[Mutator::new()], [Mutator::new()]] },
-            marked,
-        ));
-        let theirs = world.clone();
-        let thread = loom::thread::spawn(move || {
-            let (world, marked) = &*theirs;
-            let thread = Thread::new(&world.heaps, &world.mutators[0], 0);
-            let mutator = &world.mutators[0][0];
-            mutator.of_heap.set(&marked.barrier);
-            if !joins {
-                mutator.begin_cycle();
-                mutator.of_heap.set(core::ptr::null());
-            }
-            thread.attach();
-            marked.overwrite(mutator);
-            thread.end();
-        });
-        let (world, marked) = &*world;
-        let registry = &world.heaps[0].registry;
-        let (at_start, _) = marked.pause(registry, true);
-        let seen = marked.slot.load(Ordering::Relaxed);
-        let (_, shaded) = marked.pause(registry, false);
-        let count = |counter: &core::sync::atomic::AtomicUsize, one: bool| {
-            counter.fetch_add(one as usize, core::sync::atomic::Ordering::Relaxed);
-        };
-        count(&BEFORE, at_start == 0);
-        count(&SHADED, at_start == 1 && seen == 0);
-        assert!(at_start == 0 || seen == 1 || shaded == 1, "an object of the snapshot is lost");
-        thread.join().unwrap();
-    });
-    let [before, shaded] =
-        [&BEFORE, &SHADED].map(|counter| counter.swap(0, core::sync::atomic::Ordering::Relaxed));
-    println!(
-        "executions with the slot overwritten before the start: {before}, shaded during the marking: {shaded}"
-    );
-    assert!(before > 0 && shaded > 0);
-}
-
-#[test]
-fn a_thread_that_attaches_while_a_marking_starts_is_in_the_pause_or_has_its_barrier_on() {
-    attach_while_a_marking_starts(true);
-}
-
-/// Shows that the model can fail: a thread that takes the flag before it is on the list may miss the start.
-#[test]
-#[should_panic(expected = "an object of the snapshot is lost")]
-fn a_flag_that_is_taken_before_the_thread_joins_loses_an_object() {
-    attach_while_a_marking_starts(false);
 }

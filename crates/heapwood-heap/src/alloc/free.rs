@@ -104,7 +104,8 @@ impl Owner<'_> {
             return Err(FreeError::Twice { address: Address::new(cell) });
         }
         // The cell counts as old, so only a sweep after a full collection reclaims it; until then it is in the chain.
-        // SAFETY: the bit that was set just now makes the cell this thread's, and no marking is under way.
+        // SAFETY: the bit that was set just now makes the cell this thread's. A marker beside the program that sees the
+        // allocation bit sees that one, too.
         unsafe { heap.marks().set_allocated(cell) };
         let (id, bytes, cycle) = (span.shape(), span.object_bytes(), self.full_cycle());
         // A marking that reaches the cell, from an object that only a dangling word keeps alive, must find zeros where

@@ -387,7 +387,7 @@ impl<'m> Owner<'m> {
             // SAFETY: the cell was freed, and this thread has taken it.
             unsafe { (cell as *mut u8).write_bytes(0, size) };
         }
-        // SAFETY: as above; mutators are stopped while marking goes on.
+        // SAFETY: as above. It is freed still; `remember_reused` notes it for a marking before it is given out.
         unsafe { self.heap().marks().set_allocated(cell) };
         self.heap().freed().take(cell);
         self.cache.charge(size);

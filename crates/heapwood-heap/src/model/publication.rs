@@ -4,6 +4,7 @@
 //! ordered machine may give a load. Leaving out each order shows that the models need it. Invariant: a thread that
 //! knows a pointer knows the page's span, and that the page can be looked up.
 
+use super::left_out::{is_missed, leaves_out, model};
 use super::{ONE, World, spawn};
 use crate::publication::{self, mutant};
 use core::sync::atomic::Ordering::{Relaxed, Release};
@@ -33,14 +34,6 @@ enum Load {
 struct Shared {
     world: Arc<World>,
     slot: AtomicUsize,
-}
-
-/// Runs a model in a thread of its own: loom's stack is too small to make a heap.
-fn model(f: impl Fn() + Clone + Send + Sync + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.max_branches = 10_000;
-    builder.check(move || spawn(f.clone()).join().unwrap());
 }
 
 fn a_new_object_is_known(store: Store, load: Load) {
@@ -106,39 +99,23 @@ fn a_reader_sees_the_contents_of_an_object() {
     contents_are_seen();
 }
 
-/// Runs a model without one of its orders in a process of its own, which loom must end.
-fn is_missed(model: &str, left_out: u8) {
-    let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args([&format!("model::publication::child_{model}"), "--exact", "--ignored"])
-        .env(LEFT_OUT, left_out.to_string())
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
-    assert!(!child.status.success() && said.contains("Causality violation"), "{model}: {said}");
-}
-
-const LEFT_OUT: &str = "HEAPWOOD_TEST_LEFT_OUT";
-
-fn leaves_out() -> bool {
-    let Some(what) = std::env::var(LEFT_OUT).ok() else { return false };
-    mutant::LEFT_OUT.store(what.parse().unwrap(), Relaxed);
-    true
-}
+/// What loom says of accesses that nothing orders.
+const UNORDERED: &str = "Causality violation";
 
 #[test]
 fn a_barrier_that_is_missing_or_late_is_noticed() {
-    is_missed("stores_plainly", mutant::NO_BARRIER);
-    is_missed("stores_before_the_barrier", mutant::NO_BARRIER);
+    is_missed("publication::child_stores_plainly", mutant::NO_BARRIER, UNORDERED);
+    is_missed("publication::child_stores_before_the_barrier", mutant::NO_BARRIER, UNORDERED);
 }
 
 #[test]
 fn a_pointer_that_is_not_observed_is_noticed() {
-    is_missed("asks_about_a_pointer", mutant::NOT_OBSERVED);
+    is_missed("publication::child_asks_about_a_pointer", mutant::NOT_OBSERVED, UNORDERED);
 }
 
 #[test]
 fn a_plain_store_of_a_pointer_is_noticed() {
-    is_missed("stores_contents", mutant::PLAIN_STORE);
+    is_missed("publication::child_stores_contents", mutant::PLAIN_STORE, UNORDERED);
 }
 
 #[test]

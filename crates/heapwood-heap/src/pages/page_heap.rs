@@ -322,6 +322,23 @@ impl PageHeap {
         exists.then(|| Object { base: ObjectRef::new(base.get()), bytes: span.object_bytes() })
     }
 
+    /// Whether an object is old, and the program has not freed it. A free of an object made since the marking began sets its
+    /// freed bit, and then the allocation bit; so this reads them in the other order.
+    #[inline]
+    pub(crate) fn is_old_object(&self, object: Address) -> bool {
+        self.spans.contains(object)
+            && self.marks.observes_allocated(object.get())
+            && !self.freed.is_freed(object.get())
+    }
+
+    /// The old object that a word points to or into. Exact while mutators run.
+    #[inline]
+    pub(crate) fn find_old(&self, word: Address) -> Option<ObjectRef> {
+        let base = self.spans.find(word)?.cell_in(word)?;
+        // The descriptor may be changing, so the result is checked.
+        (base <= word && self.is_old_object(base)).then(|| ObjectRef::new(base.get()))
+    }
+
     /// The free cells of a swept span from its frontier on.
     pub(crate) fn free_cells(&self, span: &Span) -> usize {
         let (frontier, end) = (span.frontier(), span.cells_end());

@@ -4,6 +4,8 @@
 
 use crate::address::Address;
 use crate::layout::shape::ScanKind;
+#[cfg(loom)]
+use crate::publication::mutant;
 use crate::spans::large_objects::LargeObjects;
 use crate::spans::page_table::{PageEntry, PageTable};
 use crate::spans::span::Span;
@@ -11,6 +13,8 @@ use crate::spans::witness::Witness;
 use crate::spans::young_pages::YoungPages;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
+#[cfg(all(test, loom))]
+use heapwood_os::threads::watched::Watch;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
@@ -201,6 +205,10 @@ impl Spans {
         let (pages, shape) = (span.pages(), span.shape());
         self.witness.make(page, || span.swept_in());
         self.at(page).remake(span);
+        #[cfg(loom)]
+        if mutant::is(mutant::ENTRY_LATE) && self.at(page).cell_size() != 0 {
+            return;
+        }
         self.table.set_span(page, pages, kind, shape);
     }
 
@@ -241,6 +249,25 @@ impl Spans {
         let entry = unsafe { self.table.get(page) };
         entry.kind()?;
         Some(self.at(entry.first_page(page)))
+    }
+
+    /// Has a model watch the entry and the descriptor of a page.
+    #[cfg(all(test, loom))]
+    pub(crate) fn watch(&self, watch: &Watch, page: PageIndex) {
+        self.table.watch(watch, page);
+        self.at(page).watch(watch);
+    }
+
+    /// The same for its entry alone.
+    #[cfg(all(test, loom))]
+    pub(crate) fn watch_entry(&self, watch: &Watch, page: PageIndex) {
+        self.table.watch(watch, page);
+    }
+
+    /// Writes the entries of a span that was made without.
+    #[cfg(all(test, loom))]
+    pub(crate) fn set_late(&self, page: PageIndex, kind: ScanKind) {
+        self.table.set_span(page, self.at(page).pages(), kind, self.at(page).shape());
     }
 
     /// All pages in order of address: each free page, and the first page of each span with the span.

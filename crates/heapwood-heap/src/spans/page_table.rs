@@ -9,7 +9,12 @@
 
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
-use core::sync::atomic::{AtomicU64, Ordering};
+#[cfg(loom)]
+use crate::publication::mutant;
+use core::sync::atomic::Ordering;
+use heapwood_os::threads::watched::AtomicU64;
+#[cfg(all(test, loom))]
+use heapwood_os::threads::watched::Watch;
 use heapwood_os::{KernelRef, MappedArray, OsError};
 use heapwood_pages::{PageCount, PageIndex};
 
@@ -157,7 +162,19 @@ impl PageTable {
         head.chain(tail).map(PageIndex)
     }
 
+    /// Has a model watch the entry of a page.
+    #[cfg(all(test, loom))]
+    pub(crate) fn watch(&self, watch: &Watch, page: PageIndex) {
+        // SAFETY: models ask about pages below the committed end.
+        watch.add(unsafe { &*self.entries.at(page.0) });
+    }
+
     fn store(&self, page: PageIndex, entry: u64) {
+        #[cfg(loom)]
+        if mutant::is(mutant::PLAIN_ENTRY) {
+            // SAFETY: as below.
+            return unsafe { &*self.entries.at(page.0) }.store(entry, Ordering::Relaxed);
+        }
         // SAFETY: the pages of a span lie below the committed end.
         unsafe { &*self.entries.at(page.0) }.store(entry, Ordering::Release);
     }

@@ -19,8 +19,9 @@
 use crate::address::{Address, ObjectRef};
 use crate::layout::shape_id::ShapeId;
 use crate::layout::size_class::{cell_at, reciprocal};
-use core::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use heapwood_os::memory::region::Zeroed;
+use heapwood_os::threads::watched::{self, AtomicU64, AtomicUsize};
 use heapwood_pages::PageCount;
 
 /// No span: the end of a list.
@@ -39,9 +40,9 @@ pub struct Span {
     fresh_range: AtomicU64,
     pages: AtomicU32,
     /// 0 for a large object.
-    cell_size: AtomicU32,
+    cell_size: watched::AtomicU32,
     /// The index of its shape.
-    shape: AtomicU32,
+    shape: watched::AtomicU32,
     /// The cycle in which this span was swept.
     swept_in: AtomicU32,
     /// The next span of its batch.
@@ -81,7 +82,7 @@ impl Span {
         let used = pages.bytes() / cell_size * cell_size;
         let reciprocal = reciprocal(cell_size);
         Span {
-            cell_size: AtomicU32::new(cell_size as u32),
+            cell_size: watched::AtomicU32::new(cell_size as u32),
             reciprocal: AtomicU64::new(reciprocal),
             ..Self::new(start, pages, used, shape, (cycle, fresh))
         }
@@ -125,8 +126,8 @@ impl Span {
             reciprocal: AtomicU64::new(0),
             fresh_range: AtomicU64::new(0),
             pages: AtomicU32::new(pages.0 as u32),
-            cell_size: AtomicU32::new(0),
-            shape: AtomicU32::new(shape.index() as u32),
+            cell_size: watched::AtomicU32::new(0),
+            shape: watched::AtomicU32::new(shape.index() as u32),
             swept_in: AtomicU32::new(cycle),
             next: AtomicU32::new(NO_SPAN),
             next_batch: AtomicU32::new(NO_SPAN),
@@ -158,6 +159,16 @@ impl Span {
         self.fresh.store(fresh.load(Ordering::Relaxed), Ordering::Relaxed);
         self.held.store(held.load(Ordering::Relaxed), Ordering::Relaxed);
         self.survived.store(survived.load(Ordering::Relaxed), Ordering::Relaxed);
+    }
+
+    /// Has a model watch what a look-up reads.
+    #[cfg(all(test, loom))]
+    pub(crate) fn watch(&self, watch: &watched::Watch) {
+        watch.add(&self.cells_start);
+        watch.add(&self.cells_end);
+        watch.add(&self.reciprocal);
+        watch.add(&self.cell_size);
+        watch.add(&self.shape);
     }
 
     /// One past the cells that are allocated or outlived the last cycle.
