@@ -83,7 +83,7 @@ pub enum Fault {
     /// What the helpers of a marker beside the program were asked to leave stays with them.
     LeftWithHelpers = 35,
     /// A thread that is attached during a concurrent marking does not take over the heap's barrier flag.
-    AttachedUnflagged = 41,
+    AttachedUnflagged = 36,
 }
 
 /// The fault that is injected into one heap: none at first.
