@@ -152,7 +152,7 @@ impl Forks for Heap {
         }
         if state.barrier() & MARK != 0 {
             // A marking goes on, between two slices of which the process forked.
-            state.marking_requests().start();
+            state.marking_requests().go_on();
         }
     }
 }
