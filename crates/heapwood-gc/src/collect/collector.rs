@@ -208,6 +208,9 @@ impl Collector {
             self.work.free_in_child();
             self.sweeping.free_in_child();
         }
+        // The pause that was to start a marking was the parent's. A collection of the child's would take its snapshot instead of
+        // what it is to do.
+        self.work.lock().session.forget_start();
         self.turns.forget();
         self.was_given_up.fetch_or(gives_up, Ordering::Relaxed);
     }
