@@ -27,11 +27,13 @@ impl Cause {
     /// Its name in trace lines.
     pub(super) fn name(self) -> &'static str {
         match self {
-            _ if self.is_idle() => "idle",
             Cause::BudgetExhausted(_) => "budget",
             Cause::AllocationFailed => "no-room",
             Cause::Program(_) => "program",
-            Cause::StartMarking { .. } | Cause::FinishMarking { .. } | Cause::Idle => "marker",
+            Cause::Idle
+            | Cause::StartMarking { idle: true, .. }
+            | Cause::FinishMarking { idle: true, .. } => "idle",
+            Cause::StartMarking { idle: false, .. } | Cause::FinishMarking { idle: false, .. } => "marker",
         }
     }
 
