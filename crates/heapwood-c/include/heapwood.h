@@ -705,7 +705,8 @@ hw_status hw_collect_young(hw_mutator *m);
 /* Asks for a full collection that goes on while the program does, and returns at once. What no root led to when it was
  * called is gone when that collection has ended. With the option concurrent it marks beside the program, however little is
  * alive. Otherwise, and where that cannot be, the next allocation of any thread collects that needs more memory than its
- * thread has at hand. *out may be copied, and used by any thread of the heap. HW_ESTATE: see above. */
+ * thread has at hand, or hw_collect_wait or hw_collect_done does. *out may be copied, and used by any thread of the heap.
+ * HW_ESTATE: see above. */
 hw_status hw_collect_start(hw_mutator *m, hw_ticket *out);
 
 /* Waits until the collection has ended, and collects itself if nobody else would. Other collections go on meanwhile, as in
@@ -713,7 +714,9 @@ hw_status hw_collect_start(hw_mutator *m, hw_ticket *out);
  * collect. */
 hw_status hw_collect_wait(hw_mutator *m, hw_ticket ticket);
 
-/* Whether it has ended; *done is not changed on error. The errors are those of hw_collect_wait. It does not collect. */
+/* Whether it has ended; *done is not changed on error. Returns at once where a thread of the heap marks beside the program;
+ * otherwise it collects, since a program that only asks would wait for good. The errors are those of hw_collect_wait. May
+ * collect. */
 hw_status hw_collect_done(hw_mutator *m, hw_ticket ticket, bool *done);
 
 /* Gives the memory of all free pages back to the system; *released, unless NULL, is how many bytes that may have been.

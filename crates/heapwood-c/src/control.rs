@@ -84,6 +84,7 @@ pub unsafe extern "C" fn hw_collect_wait(m: Option<&Mutator>, ticket: Collection
 ///
 /// # Safety
 /// 1. `m` is NULL or attached, and belongs to the calling thread; `done` is NULL or may be written.
+/// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_collect_done(
     m: Option<&Mutator>,

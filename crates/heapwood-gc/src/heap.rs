@@ -27,7 +27,7 @@ pub use objects::HeapObjects;
 pub use roots::HeapRoots;
 pub use types::HeapTypes;
 
-use crate::background::{Background, ConcurrentMarking, MarkerThread, SlowWork};
+use crate::background::{Background, MarkerThread, SlowWork};
 use crate::collect::{Cause, Collector, Work};
 use crate::error::{HeapError, MisuseError};
 use crate::heap::room::{Room, hold_margin, reservation};
@@ -62,7 +62,6 @@ pub struct Heap {
     state: State,
     collector: Collector,
     background: Background,
-    marker: MarkerThread,
     config: Config,
     kernel: KernelRef,
     ticks: TickClock,
@@ -91,7 +90,7 @@ impl Drop for HeapBox {
     fn drop(&mut self) {
         // All four use the heap.
         self.heap.background.end();
-        self.heap.marker.end();
+        self.heap.marker().end();
         self.heap.forker.end();
         self.heap.collector.tracing().end();
         if self.heap.mutators() != 0 {
@@ -172,8 +171,7 @@ impl Heap {
         let heap = Heap {
             state: State::new(space, goal, &config, stores, remembered, forking()),
             collector: Collector::new(roots, work, pacer, &config, verify),
-            background: Background::new(SlowWork::default()),
-            marker: MarkerThread::new(ConcurrentMarking),
+            background: Background::new(SlowWork::new(kernel), kernel),
             config,
             kernel,
             ticks: TickClock::start(),
@@ -190,9 +188,9 @@ impl Heap {
             // SAFETY: the box keeps the heap in place, and HeapBox ends the threads first.
             unsafe {
                 heap.background.prepare(&heap.state, &heap.collector);
-                heap.marker.prepare(&heap.state, &heap.collector);
+                heap.marker().prepare(&heap.state, &heap.collector);
             }
-            heap.background.is_wanted(kernel);
+            heap.background.is_wanted();
         }
         // SAFETY: as above.
         unsafe { heap.forker.begin(NonNull::from(&**heap as &dyn Forks)) };
@@ -269,16 +267,12 @@ impl Heap {
 
     /// The thread that marks beside the program.
     pub(crate) fn marker(&self) -> &MarkerThread {
-        &self.marker
+        self.background.job().marker()
     }
 
     /// Whether a thread takes requests for markings beside the program. It is started if it was not yet wanted.
     pub(crate) fn has_marker(&self) -> bool {
-        if !self.collector.has_marker() || self.state.marking_requests().stops() {
-            return false;
-        }
-        self.marker.is_wanted(self.kernel);
-        self.marker.is_here()
+        self.marker().takes_requests(&self.state, &self.collector)
     }
 
     pub(crate) fn collector(&self) -> &Collector {
@@ -316,7 +310,7 @@ impl Heap {
             self.collected();
         }
         if self.state.marking_requests().is_wanted() {
-            self.marker.is_wanted(self.kernel);
+            self.marker().is_wanted();
         }
         Ok(collected)
     }
@@ -326,14 +320,14 @@ impl Heap {
         let may = self.collector.marks_concurrently(&self.state);
         if may {
             self.state.marking_requests().start();
-            self.marker.is_wanted(self.kernel);
+            self.marker().is_wanted();
         }
         may
     }
 
     /// A collection has ended: the heap's own thread may have something to do.
     fn collected(&self) {
-        self.background.is_wanted(self.kernel);
+        self.background.is_wanted();
         self.state.wakeup().collected();
     }
 

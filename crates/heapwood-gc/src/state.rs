@@ -21,7 +21,7 @@ pub use interruptions::Interruption;
 pub(crate) use interruptions::Interruptions;
 pub use marking_log::ShadeCounts;
 pub(crate) use marking_log::{CHUNK_ENTRIES, Chunk, ChunkMemory, MarkingLog, ShadedChunk};
-pub(crate) use marking_requests::MarkingRequests;
+pub(crate) use marking_requests::{MarkingRequest, MarkingRequests};
 pub(crate) use marking_threads::MarkingThreads;
 pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{WakeOn, Wakeup};

@@ -329,7 +329,7 @@ impl Mutator {
 
     /// Asks for a full collection that goes on while the program does, and returns at once. What nothing leads to now is gone when
     /// that collection has ended. Where the option [`Config::concurrent`] allows it marks beside the program, however little is
-    /// alive; otherwise an allocation of any thread collects that needs more memory than its thread has at hand, or who waits.
+    /// alive; otherwise an allocation of any thread collects that needs more memory than its thread has at hand, or who waits or asks.
     ///
     /// # Panics
     /// Inside [`Mutator::blocking`].
@@ -352,10 +352,11 @@ impl Mutator {
         }
     }
 
-    /// Whether that collection has ended.
+    /// Whether that collection has ended. Where no thread of the heap marks beside the program it collects, since a program that
+    /// only asks would wait for good.
     ///
     /// # Panics
-    /// Inside [`Mutator::blocking`]; and if the ticket is another heap's.
+    /// As [`Mutator::collect`]; and if the ticket is another heap's.
     pub fn is_done(&self, ticket: CollectionTicket) -> bool {
         match self.raw().is_done(ticket) {
             Ok(is_done) => is_done,

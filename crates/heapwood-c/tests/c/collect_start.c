@@ -74,9 +74,16 @@ int main(int argc, char **argv) {
     CHECK(figure(offsetof(hw_stats, live_objects)) == 0);
     CHECK(figure(offsetof(hw_stats, concurrent_markings)) == (options.concurrent == HW_CONCURRENT_ALWAYS ? 2 : 0));
 
-    /* Misuse. */
+    /* A program that only asks. */
     hw_ticket ticket, other = {{1, 1}};
-    bool done = true;
+    bool done = false;
+    CHECK(hw_collect_start(m, &ticket) == HW_OK);
+    while (!done) {
+        CHECK(hw_collect_done(m, ticket, &done) == HW_OK);
+        hw_safepoint(m);
+    }
+
+    /* Misuse. */
     CHECK(hw_collect_start(NULL, &ticket) == HW_EINVAL && hw_collect_wait(NULL, other) == HW_EINVAL);
     CHECK(hw_collect_start(m, NULL) == HW_EINVAL && strstr(hw_last_error(m)->text, "out is NULL") != NULL);
     CHECK(hw_collect_wait(m, other) == HW_EINVAL && strstr(hw_last_error(m)->text, "not one of this heap") != NULL);

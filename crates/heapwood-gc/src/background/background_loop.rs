@@ -19,19 +19,18 @@ pub(super) struct BackgroundLoop<'h> {
     figures: &'h Figures,
     sweeper: BackgroundSweeper,
     idle_cache_flusher: IdleCacheFlusher,
-    idle: Option<IdleCollector>,
+    idle: Option<IdleCollector<'h>>,
     scavenger: Scavenger,
     arenas: ArenaReleaser,
 }
 
 impl<'h> BackgroundLoop<'h> {
-    /// For the heap that these are of, from now on; it is collected when it is idle if that `collects`.
+    /// For the heap that these are of; it is collected when it is `idle` if there is who does that.
     pub(super) fn new(
-        now: Duration,
         state: &'h State,
         collector: &'h Collector,
         figures: &'h Figures,
-        collects: bool,
+        idle: Option<IdleCollector<'h>>,
     ) -> Self {
         BackgroundLoop {
             state,
@@ -39,7 +38,7 @@ impl<'h> BackgroundLoop<'h> {
             figures,
             sweeper: BackgroundSweeper::new(),
             idle_cache_flusher: IdleCacheFlusher::new(),
-            idle: collects.then(|| IdleCollector::new(now)),
+            idle,
             scavenger: Scavenger::new(),
             arenas: ArenaReleaser::default(),
         }

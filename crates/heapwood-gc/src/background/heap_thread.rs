@@ -26,6 +26,7 @@ pub(crate) trait HeapJob: Sync {
 /// A thread and its job, in a heap.
 pub(crate) struct HeapThread<J> {
     job: J,
+    kernel: KernelRef,
     /// What the thread works on, once it may be started.
     state: AtomicPtr<State>,
     collector: AtomicPtr<Collector>,
@@ -35,9 +36,10 @@ pub(crate) struct HeapThread<J> {
 }
 
 impl<J: HeapJob> HeapThread<J> {
-    pub(crate) fn new(job: J) -> Self {
+    pub(crate) fn new(job: J, kernel: KernelRef) -> Self {
         HeapThread {
             job,
+            kernel,
             state: AtomicPtr::new(null_mut()),
             collector: AtomicPtr::new(null_mut()),
             thread: Lock::new(None),
@@ -61,9 +63,9 @@ impl<J: HeapJob> HeapThread<J> {
 
     /// Starts the thread if it is missing. Where the kernel refuses it, the heap goes on without.
     #[inline]
-    pub(crate) fn is_wanted(&self, kernel: KernelRef) {
+    pub(crate) fn is_wanted(&self) {
         if self.is_missing.load(Ordering::Relaxed) {
-            self.start(kernel);
+            self.start();
         }
     }
 
@@ -73,7 +75,7 @@ impl<J: HeapJob> HeapThread<J> {
     }
 
     #[cold]
-    fn start(&self, kernel: KernelRef) {
+    fn start(&self) {
         // Whoever finds it not missing any more finds it here.
         let mut started = self.thread.lock();
         if !self.is_missing.swap(false, Ordering::Relaxed) {
@@ -82,7 +84,7 @@ impl<J: HeapJob> HeapThread<J> {
         let argument = from_ref(self).cast_mut().cast();
         // SAFETY: it was prepared with what stays in place; the thread is joined before the heap goes. What unwinds out of it
         // ends the process.
-        let thread = unsafe { kernel.start_thread(J::NAME, STACK, entry::<J>, argument) };
+        let thread = unsafe { self.kernel.start_thread(J::NAME, STACK, entry::<J>, argument) };
         *started = thread.ok();
     }
 

@@ -1,8 +1,10 @@
 //! Collects an idle heap (`policy/idle` says when). It is a try: begun only if all mutators are blocked or at a safepoint, and
 //! withdrawn after a millisecond if one runs that does not answer; that one is named in the statistics, and the next try comes
-//! when a thread leaves the heap, later and later. Invariant: no thread waits for a try that is withdrawn.
+//! when a thread leaves the heap, later and later. A collection is one stop, or a marking beside the program: then this thread
+//! begins it, and learns when it next looks how it ended. Invariant: no thread waits for a try that is withdrawn.
 
 use super::figures::Figures;
+use super::marker_thread::MarkerThread;
 use crate::collect::{Collector, TryCollect};
 use crate::policy::{IdleDecision, IdlePolicy, IdleSample};
 use crate::state::State;
@@ -10,15 +12,17 @@ use core::time::Duration;
 use heapwood_pages::Clock;
 
 /// The collector of one idle heap.
-#[derive(Debug)]
-pub(super) struct IdleCollector {
+pub(super) struct IdleCollector<'h> {
     policy: IdlePolicy,
+    marker: &'h MarkerThread,
+    /// What was known when it began the marking that goes on.
+    marking: Option<IdleSample>,
 }
 
-impl IdleCollector {
-    /// Of a heap that has not been collected.
-    pub(super) fn new(now: Duration) -> Self {
-        IdleCollector { policy: IdlePolicy::new(now) }
+impl<'h> IdleCollector<'h> {
+    /// Of a heap that has not been collected, with this marker.
+    pub(super) fn new(now: Duration, marker: &'h MarkerThread) -> Self {
+        IdleCollector { policy: IdlePolicy::new(now), marker, marking: None }
     }
 
     /// Whether it waits for threads to leave the heap.
@@ -42,17 +46,33 @@ impl IdleCollector {
             since: (state.cycles().since_full() + space.allocated_in_cycle) as u64,
             live: state.cycles().live() as u64,
         };
+        if let Some(begun) = self.marking {
+            if look.full_collections == begun.full_collections {
+                // Its end wakes this thread, as every collection does.
+                return None;
+            }
+            self.marking = None;
+            if state.cycles().last_idle() == look.full_collections {
+                figures.count_collection();
+                self.policy.marked(begun, look);
+            }
+        }
         match self.policy.next(look) {
             IdleDecision::Nothing => None,
             IdleDecision::Wait(at_most) => Some(at_most),
             IdleDecision::Collect => {
                 let seen = look.collections;
-                match collector.try_collect(state, || state.cycles().collections() == seen) {
+                let has_marker = || self.marker.takes_requests(state, collector);
+                match collector.try_collect(state, || state.cycles().collections() == seen, has_marker) {
                     TryCollect::Collected => {
                         figures.count_collection();
                         let took = clock.now().saturating_sub(now);
                         let counts = (state.cycles().collections(), state.cycles().full_collections());
                         self.policy.collected(now + took, counts, took);
+                        None
+                    }
+                    TryCollect::Begun => {
+                        self.marking = Some(look);
                         None
                     }
                     TryCollect::Withdrawn(thread) => {

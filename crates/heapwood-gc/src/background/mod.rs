@@ -4,7 +4,8 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `heap_thread` | a thread of a heap's own: its start and its end |
-//! | `thread` | the two threads: slow work, and marking beside the program |
+//! | `thread` | the thread for slow work |
+//! | `marker_thread` | the thread that marks beside the program |
 //! | `background_loop` | what it does next, and how long it sleeps |
 //! | `sweeper` | sweeping, paced |
 //! | `idle_cache_flusher` | threads that are blocked return what they have cached |
@@ -23,10 +24,12 @@ mod figures;
 mod heap_thread;
 mod idle_cache_flusher;
 mod idle_collector;
+mod marker_thread;
 mod scavenger;
 #[cfg(all(test, not(loom)))]
 mod simulated_clock_tests;
 mod sweeper;
 mod thread;
 
-pub(crate) use thread::{Background, ConcurrentMarking, MarkerThread, SlowWork};
+pub(crate) use marker_thread::MarkerThread;
+pub(crate) use thread::{Background, SlowWork};

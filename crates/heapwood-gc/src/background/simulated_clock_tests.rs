@@ -3,11 +3,12 @@
 
 use super::background_loop::BackgroundLoop;
 use super::figures::Figures;
+use super::idle_collector::IdleCollector;
 use crate::entry::attach::Attached;
 use crate::heap::{Heap, HeapBox};
 use crate::mutator::Mutator;
 use crate::observe::Stats;
-use crate::settings::options::{Config, Generational};
+use crate::settings::options::{Concurrent, Config, Generational};
 use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -70,7 +71,8 @@ impl<'h> Day<'h> {
     fn new(heap: &'h Heap, figures: &'h Figures) -> Self {
         let clock = Stub::default();
         clock.now.set(SECOND * 5000);
-        let worker = BackgroundLoop::new(clock.now(), heap.state(), heap.collector(), figures, true);
+        let idle = IdleCollector::new(clock.now(), heap.marker());
+        let worker = BackgroundLoop::new(heap.state(), heap.collector(), figures, Some(idle));
         Day { heap, worker, clock, figures, steps: 0 }
     }
 
@@ -159,6 +161,55 @@ fn what_a_program_dropped_goes_back_while_it_sleeps() {
     assert_eq!(day.stats().idle_collections, 2);
     assert!(heap.roots().remove(token));
     drop(mutator);
+}
+
+/// The same with a marker: this thread only begins the marking, and the policy hears of its end. Nothing is collected twice.
+#[test]
+fn an_idle_heap_is_marked_beside_the_program_once() {
+    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).address_space(4 << 30);
+    let config = config.concurrent(Concurrent::Always).idle_collection(false).min_heap(256 * MIB);
+    let (heap, figures) = (Heap::create(&SYSTEM, config).unwrap(), Figures::default());
+    let mutator = Mutator::attach(&heap, None).unwrap();
+    let mut day = Day::new(&heap, &figures);
+    let counts = |day: &Day<'_>| {
+        let stats = day.stats();
+        let full = stats.collections - stats.young_collections;
+        (stats.idle_collections, stats.concurrent_markings, full, stats.idle_withdrawn)
+    };
+    // The simulated time stands while the marker works.
+    let sleep = |day: &mut Day<'_>, markings: u64| {
+        day.pass(SECOND * 1000);
+        let began = std::time::Instant::now();
+        while day.stats().concurrent_markings < markings {
+            assert!(began.elapsed() < SECOND * 60, "the marking does not end");
+            std::thread::yield_now();
+        }
+        assert!(day.pass(SECOND * 1000), "it has nothing to do any more");
+    };
+    // So much is alive that a program which has collected it itself is collected again when it is idle.
+    let (ty, mut kept) = (node(&heap), vec![0usize; 2 * MIB / 64].into_boxed_slice());
+    // SAFETY: the box holds nulls or objects, and outlives the heap's collections.
+    let token = unsafe { heap.roots().add_slots(kept.as_ptr(), kept.len()) }.unwrap();
+    for slot in &mut kept {
+        let object = mutator.allocate(ty).unwrap().as_ptr() as usize;
+        // SAFETY: a word of the box; volatile, since the collector reads it.
+        unsafe { (&raw mut *slot).write_volatile(object) };
+    }
+    for number in 1..4 {
+        mutator.blocking(|| sleep(&mut day, number)).unwrap();
+        assert_eq!(counts(&day), (number, number, number, 0));
+        assert_eq!(day.stats().live_bytes, 2 * MIB);
+        // Little work in between is not worth a collection, much is.
+        allocate(&mutator, 64 << 10);
+        mutator.blocking(|| sleep(&mut day, number)).unwrap();
+        assert_eq!(counts(&day), (number, number, number, 0));
+        allocate(&mutator, 2 * MIB);
+    }
+    assert!(heap.roots().remove(token));
+    // The rest of a marking that somebody else has ended is nothing.
+    let seen = day.stats().collections;
+    mutator.blocking(|| heap.collector().mark_concurrently(heap.state(), false)).unwrap();
+    assert_eq!(day.stats().collections, seen);
 }
 
 /// A thread that runs keeps an idle heap from being collected, and is named; when it blocks, the next try succeeds.

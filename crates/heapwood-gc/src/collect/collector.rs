@@ -23,22 +23,9 @@ use crate::state::State;
 use core::convert::Infallible;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, Ordering};
-use core::time::Duration;
 use heapwood_heap::{Collection, Space, Sweeping};
 use heapwood_os::threads::timed_lock::TickClock;
 use heapwood_os::{ForkLock, Lock, LockGuard, process::clock};
-
-/// How long a collection of an idle heap waits for mutators that run.
-const PATIENCE: Duration = Duration::from_millis(1);
-
-/// The result of trying to collect an idle heap.
-pub(crate) enum TryCollect {
-    Collected,
-    /// It is being collected, or was.
-    NotNeeded,
-    /// The mutator of this thread runs, and did not stop.
-    Withdrawn(u32),
-}
 
 /// What one collection at a time works with.
 pub(crate) struct Work {
@@ -180,6 +167,11 @@ impl Collector {
         self.work.lock()
     }
 
+    /// The collector's lock, if nobody has it.
+    pub(super) fn try_lock_work(&self) -> Option<LockGuard<'_, Work, COLLECTION>> {
+        self.work.try_lock()
+    }
+
     /// Whether somebody waits for the collector's lock.
     #[inline]
     pub(super) fn is_awaited(&self) -> bool {
@@ -216,6 +208,9 @@ impl Collector {
             self.work.free_in_child();
             self.sweeping.free_in_child();
         }
+        // The pause that was to start a marking was the parent's. A collection of the child's would take its snapshot instead of
+        // what it is to do.
+        self.work.lock().session.forget_start();
         self.turns.forget();
         self.was_given_up.fetch_or(gives_up, Ordering::Relaxed);
     }
@@ -291,7 +286,8 @@ impl Collector {
         if ends {
             // A concurrent marking ends first, in a stop.
             work.concurrent.overtaken_by = Some(cause);
-            let Ok(()) = self.run_stopped(state, Cause::FinishMarking { at_once: true }, &mut work);
+            let Ok(()) =
+                self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, &mut work);
         }
         // Its end frees what was dead when it started. Who asks for a collection, or finds no room, wants all.
         if !(ends && matches!(cause, Cause::BudgetExhausted(_))) {
@@ -318,23 +314,6 @@ impl Collector {
             state.marking_requests().start();
         }
         starts
-    }
-
-    /// Collects if it is still `wanted`, nobody else does, and all mutators are stopped already, or soon are. Called on a
-    /// thread without a running mutator.
-    pub(crate) fn try_collect(&self, state: &State, wanted: impl Fn() -> bool) -> TryCollect {
-        let Some(mut work) = self.work.try_lock() else { return TryCollect::NotNeeded };
-        if !wanted() || work.session.is_active() {
-            return TryCollect::NotNeeded;
-        }
-        let cpu = clock::thread_cpu_ns();
-        let run = self.run(state, Cause::Idle, &mut work, |members| {
-            let until = clock::monotonic_ns() + PATIENCE.as_nanos() as u64;
-            let left = || Duration::from_nanos(until.saturating_sub(clock::monotonic_ns()));
-            members.try_stop(left).map(|()| None).map_err(Mutator::thread)
-        });
-        self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
-        run.map_or_else(TryCollect::Withdrawn, |()| TryCollect::Collected)
     }
 
     /// One collection.

@@ -29,11 +29,12 @@ impl Collector {
         self.concurrent().has_marker()
     }
 
-    /// One full marking beside the program, on the marker thread: sweeps what is left of the last cycle, starts, marks, ends.
+    /// One full marking beside the program, on the marker thread: sweeps what is left of the last cycle, starts, marks, ends. It
+    /// goes on with the one that is active; without that it `begins` one, or does nothing.
     /// Returns when it has ended, also in a stop of somebody else's, or the thread is to end.
-    pub(crate) fn mark_concurrently(&self, state: &State) {
+    pub(crate) fn mark_concurrently(&self, state: &State, begins: bool) {
         let requests = state.marking_requests();
-        if !self.start_beside(state) {
+        if begins && !self.start_beside(state) {
             return;
         }
         let asked = || self.is_awaited() || requests.stops() || state.fork_gate().is_forking();
@@ -67,7 +68,12 @@ impl Collector {
             if !marked.done {
                 continue;
             }
-            self.collect_beside(state, Cause::FinishMarking { at_once: tries == MOST_TRIES }, &mut work);
+            let idle = work.concurrent.idle;
+            self.collect_beside(
+                state,
+                Cause::FinishMarking { at_once: tries == MOST_TRIES, idle },
+                &mut work,
+            );
             if !work.session.is_active() {
                 return;
             }
@@ -92,7 +98,8 @@ impl Collector {
                 return false;
             };
             work.session = Session::Starting(session);
-            self.collect_beside(state, Cause::StartMarking { at_once: tries == MOST_TRIES }, &mut work);
+            let cause = Cause::StartMarking { at_once: tries == MOST_TRIES, idle: false };
+            self.collect_beside(state, cause, &mut work);
             if work.session.is_active() {
                 return true;
             }
@@ -126,7 +133,7 @@ impl Collector {
             }
             let Ok(session) = work.marking.new_session(state) else { return false };
             work.session = Session::Starting(session);
-            let Ok(()) = self.run_stopped(state, Cause::StartMarking { at_once: true }, work);
+            let Ok(()) = self.run_stopped(state, Cause::StartMarking { at_once: true, idle: false }, work);
             true
         })
     }
@@ -164,7 +171,8 @@ impl Collector {
         self.with_work(me, |work| {
             let is_active = work.session.is_active();
             if is_active {
-                let Ok(()) = self.run_stopped(state, Cause::FinishMarking { at_once: true }, work);
+                let Ok(()) =
+                    self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, work);
             }
             is_active
         })

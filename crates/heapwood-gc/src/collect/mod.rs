@@ -9,6 +9,7 @@
 //! | `collector` | what collections of a heap need, and who may collect |
 //! | `session` | whether there is a concurrent marking |
 //! | `concurrent` | a concurrent marking: its start, its slices beside the program, its end |
+//! | `idle` | collecting an idle heap, in a stop or beside the program |
 //! | `concurrent_rule` | which full collections mark so |
 //! | `concurrent_work` | what collections note for them |
 //! | `turns` | whose turn it is: the marker's or a collection's |
@@ -20,6 +21,7 @@ mod collector;
 mod concurrent;
 mod concurrent_rule;
 mod concurrent_work;
+mod idle;
 mod phases;
 mod plan;
 mod run;
@@ -27,4 +29,5 @@ mod session;
 mod turns;
 
 pub(crate) use cause::Cause;
-pub(crate) use collector::{Collector, CollectorTurn, TryCollect, Work};
+pub(crate) use collector::{Collector, CollectorTurn, Work};
+pub(crate) use idle::TryCollect;

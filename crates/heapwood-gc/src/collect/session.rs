@@ -21,6 +21,13 @@ impl Session {
         }
     }
 
+    /// There is none if it was about to start.
+    pub(super) fn forget_start(&mut self) {
+        if self.phase() == SessionPhase::Starting {
+            *self = Session::None;
+        }
+    }
+
     pub(super) fn is_none(&self) -> bool {
         self.phase() == SessionPhase::None
     }

@@ -1,7 +1,9 @@
-//! A concurrent full marking that a mutator's thread drives in increments, for tests of the write barrier. Invariant: the
-//! marking is active between its beginning and its end, as if the heap's own threads marked.
+//! For tests: a concurrent full marking that a mutator's thread drives in increments, and the collection of an idle heap without
+//! ten seconds of quiet. Invariant: the marking is active between its beginning and its end, as if the heap's own threads marked.
 
+use crate::collect::TryCollect;
 use crate::error::MisuseError;
+use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::state::ShadeCounts;
 
@@ -15,6 +17,16 @@ impl Mutator {
     #[doc(hidden)]
     pub fn incremental_marking(&self) -> IncrementalMarking<'_> {
         IncrementalMarking(self)
+    }
+}
+
+impl Heap {
+    /// Does what the heap's own thread does when the heap is idle. Called on a thread without a running mutator; whether it has
+    /// collected, or begun a marking beside the program.
+    #[doc(hidden)]
+    pub fn collect_as_if_idle(&self) -> bool {
+        let tried = self.collector().try_collect(self.state(), || true, || self.has_marker());
+        matches!(tried, TryCollect::Collected | TryCollect::Begun)
     }
 }
 

@@ -1,6 +1,7 @@
 //! Full collections that go on beside the program: a thread asks for one, gets a ticket, goes on, and waits for it later, or
 //! never. Where the heap has a marker thread, that makes it; elsewhere the next thread that allocates on the slow path
-//! does, or who waits. Invariant: waiting ends, whatever other threads do, after at most two full collections.
+//! does, or who waits, or asks whether it has ended. Invariant: waiting and asking end, whatever other threads do, after at most two full
+//! collections.
 
 use crate::collect::Cause;
 use crate::error::MisuseError;
@@ -37,8 +38,8 @@ impl CollectionTicket {
 impl Mutator {
     /// Asks for a full collection, and returns at once. What this thread has dropped by now is gone when that has ended.
     ///
-    /// Only [`Mutator::wait_for`] makes sure that it comes: in a heap without a marker thread it is left to the next
-    /// thread that allocates and needs memory for that.
+    /// In a heap without a marker thread it is left to the next thread that allocates and needs memory for that, or that asks
+    /// whether it has ended.
     ///
     /// # Errors
     /// The mutator cannot be used now ([`Mutator::check`]).
@@ -75,12 +76,18 @@ impl Mutator {
         Ok(())
     }
 
-    /// Whether the collection has ended.
+    /// Whether the collection has ended. In a heap without a marker thread it collects first: a program that does nothing but ask
+    /// would wait for good.
     ///
     /// # Errors
-    /// As for [`Mutator::start_collection`]; or the ticket is not one of this heap.
+    /// As for [`Mutator::collect`]; or the ticket is not one of this heap.
     pub fn is_done(&self, ticket: CollectionTicket) -> Result<bool, MisuseError> {
         self.check()?;
-        ticket.number(self.heap()).map(|number| self.shared().full_collections().has_ended(number))
+        let heap = self.heap();
+        let (full, number) = (heap.state().full_collections(), ticket.number(heap)?);
+        if !full.has_ended(number) && !heap.has_marker() {
+            heap.collect_if(self, || !full.has_ended(number), Cause::Program(Collection::Full))?;
+        }
+        Ok(full.has_ended(number))
     }
 }

@@ -52,6 +52,11 @@ pub(crate) struct IdlePolicy {
     waits: bool,
 }
 
+/// A heap of which so many bytes are alive is worth a collection when more than this was allocated.
+fn worth_a_collection(live: u64) -> u64 {
+    LITTLE.max(live / PART)
+}
+
 impl IdlePolicy {
     /// When to look again if another thread collects.
     pub(crate) const LOOK_AGAIN: Duration = RATE_OVER;
@@ -93,7 +98,7 @@ impl IdlePolicy {
             };
         }
         let was_busy = !self.is_own && look.live >= LITTLE;
-        if look.since <= LITTLE.max(look.live / PART) && !was_busy {
+        if look.since <= worth_a_collection(look.live) && !was_busy {
             return IdleDecision::Nothing;
         }
         // A look before, to know the rate.
@@ -122,11 +127,68 @@ impl IdlePolicy {
         *self = IdlePolicy { collections, full_collections, is_own: true, quiet, ..Self::new(now) };
     }
 
+    /// Its marking beside the program, which began at the one look, has ended at the other. Where the program has allocated much
+    /// meanwhile, of which the marking has kept all, another collection may follow.
+    pub(crate) fn marked(&mut self, begun: IdleSample, ended: IdleSample) {
+        if ended.allocated.saturating_sub(begun.allocated) <= worth_a_collection(ended.live) {
+            let took = ended.now.saturating_sub(begun.now);
+            self.collected(ended.now, (ended.collections, ended.full_collections), took);
+        }
+    }
+
     /// The try was withdrawn.
     pub(crate) fn withdrawn(&mut self, now: Duration) {
         self.not_before = now + self.patience;
         self.patience = (self.patience * 2).min(BETWEEN_TRIES.end);
         self.sample = None;
         self.waits = true;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+
+    /// A heap of 100 MiB, in this second, after full collections and bytes allocated in all and since the last of them.
+    fn look(second: u64, full_collections: u64, (allocated, since): (u64, u64)) -> IdleSample {
+        let now = Duration::from_secs(second);
+        IdleSample { now, collections: full_collections, full_collections, allocated, since, live: 100 * MIB }
+    }
+
+    /// When it collects, if nothing happens from this look on.
+    fn collects_at(policy: &mut IdlePolicy, mut from: IdleSample) -> Option<Duration> {
+        for _ in 0..100 {
+            match policy.next(from) {
+                IdleDecision::Nothing => return None,
+                IdleDecision::Wait(time) => from.now += time,
+                IdleDecision::Collect => return Some(from.now),
+            }
+        }
+        unreachable!("it waits for good")
+    }
+
+    #[test]
+    fn a_marking_beside_the_program_is_not_repeated_unless_much_was_allocated_meanwhile() {
+        for (allocated, wanted) in [(0, None), (12 * MIB, None), (13 * MIB, Some(Duration::from_secs(32)))] {
+            let mut policy = IdlePolicy::new(Duration::ZERO);
+            let begun = look(20, 0, (100 * MIB, 100 * MIB));
+            assert!(collects_at(&mut policy, begun).is_some());
+            // Its end leaves nothing that was allocated since.
+            let ended = look(22, 1, (100 * MIB + allocated, 0));
+            policy.marked(begun, ended);
+            assert_eq!(collects_at(&mut policy, ended), wanted, "{allocated} bytes");
+        }
+    }
+
+    /// It takes a twentieth of the time, the marking included.
+    #[test]
+    fn a_long_marking_makes_the_next_quiet_time_long() {
+        let mut policy = IdlePolicy::new(Duration::ZERO);
+        let (begun, ended) = (look(20, 0, (0, 0)), look(22, 1, (0, 0)));
+        policy.marked(begun, ended);
+        let busy = look(23, 1, (50 * MIB, 50 * MIB));
+        assert_eq!(collects_at(&mut policy, busy), Some(Duration::from_secs(62)));
     }
 }

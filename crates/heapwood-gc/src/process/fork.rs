@@ -152,7 +152,7 @@ impl Forks for Heap {
         }
         if state.barrier() & MARK != 0 {
             // A marking goes on, between two slices of which the process forked.
-            state.marking_requests().start();
+            state.marking_requests().go_on();
         }
     }
 }
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
     use crate::heap::HeapBox;
     use crate::process::forking;
-    use crate::settings::options::{Config, Stop};
+    use crate::settings::options::{Concurrent, Config, Stop};
     use core::sync::atomic::{AtomicBool, Ordering};
     use core::time::Duration;
     use heapwood_layout::{TraceContext, TypeDescriptor};
@@ -261,6 +261,37 @@ mod tests {
             let _late = heap.client_lock().lock();
             stay();
         });
+    }
+
+    /// A collector waits for the very thread that forks, to start a marking: the marker's, or an idle heap's. The child has its
+    /// session, but no snapshot: what it collects itself is all collected.
+    #[test]
+    fn a_child_forgets_a_marking_that_was_about_to_start() {
+        let _turn = TURN.lock();
+        let config = CONFIG.concurrent(Concurrent::Always).conservative_stacks(false).min_heap(32 << 20);
+        let heap = Heap::create(&SYSTEM, config.idle_collection(false)).unwrap();
+        let mutator = crate::Mutator::attach(&heap, None).unwrap();
+        let ty = heap.types().register(&TypeDescriptor::masked(64, &[1]).unwrap()).unwrap();
+        for round in 0..3 {
+            (0..100).for_each(|_| _ = mutator.allocate(ty).unwrap());
+            assert!(heap.ask_marker());
+            while !mutator.is_asked_to_stop() {
+                std::thread::yield_now();
+            }
+            let full = |heap: &Heap| heap.state().cycles().full_collections();
+            let before = full(&heap);
+            let ended = in_child(|| {
+                mutator.collect().unwrap();
+                match (full(&heap) - before, heap.inspect().stats().live_objects) {
+                    (0, _) => 1,
+                    (_, 0) => 7,
+                    _ => 2,
+                }
+            });
+            assert_eq!(ended, 7, "1: no full collection; 2: something is left ({round})");
+            let collections = heap.state().full_collections();
+            mutator.blocking(|| collections.sleep_until_ended(before + 1, || false)).unwrap();
+        }
     }
 
     /// A trace function waits, if `WAITS`, until the process forks, and sets `MARKS` when it is called.

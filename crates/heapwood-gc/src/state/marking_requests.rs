@@ -10,6 +10,19 @@ const WANTED: u32 = 1;
 const STOP: u32 = 2;
 /// Bit of the word: the program has asked for a full collection.
 const ASKED: u32 = 4;
+/// Bit of the word: a marking is active, and nobody marks.
+const ACTIVE: u32 = 8;
+
+/// What the marker is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum MarkingRequest {
+    /// To mark.
+    Begin,
+    /// To go on with the marking that is active. If somebody has ended it meanwhile, there is nothing to do.
+    GoOn,
+    /// To mark if the program waits for that.
+    IfAsked,
+}
 
 /// The requests for concurrent markings of one heap.
 #[derive(Default)]
@@ -20,34 +33,44 @@ pub(crate) struct MarkingRequests {
 impl MarkingRequests {
     /// Asks for a concurrent marking.
     pub(crate) fn start(&self) {
-        if self.word.fetch_or(WANTED, Ordering::AcqRel) & WANTED == 0 {
-            wake(&self.word, 1);
-        }
+        self.request(WANTED);
+    }
+
+    /// Asks for the rest of the marking that is active.
+    pub(crate) fn go_on(&self) {
+        self.request(ACTIVE);
     }
 
     /// The program has asked for a full collection. One that begins meanwhile may be it.
     pub(crate) fn ask(&self) {
-        if self.word.fetch_or(ASKED, Ordering::AcqRel) & ASKED == 0 {
+        self.request(ASKED);
+    }
+
+    fn request(&self, bit: u32) {
+        if self.word.fetch_or(bit, Ordering::AcqRel) & bit == 0 {
             wake(&self.word, 1);
         }
     }
 
-    /// Whether a marking is wanted that the marker has not begun.
+    /// Whether a marking is wanted, or the rest of one, that the marker has not begun.
     pub(crate) fn is_wanted(&self) -> bool {
-        self.word.load(Ordering::Relaxed) & WANTED != 0
+        self.word.load(Ordering::Relaxed) & (WANTED | ACTIVE) != 0
     }
 
-    /// Waits for a request, and takes it: whether a marking is wanted in any case, or only if the program waits for one; `None`
-    /// if the thread is to end.
-    pub(crate) fn next(&self) -> Option<bool> {
+    /// Waits for a request, and takes all that there are: the one that wants most. `None` if the thread is to end.
+    pub(crate) fn next(&self) -> Option<MarkingRequest> {
         loop {
             let now = self.word.load(Ordering::Acquire);
             if now & STOP != 0 {
                 return None;
             }
-            if now & (WANTED | ASKED) != 0 {
-                let taken = self.word.fetch_and(!(WANTED | ASKED), Ordering::AcqRel);
-                return Some(taken & WANTED != 0);
+            if now & (WANTED | ACTIVE | ASKED) != 0 {
+                let taken = self.word.fetch_and(!(WANTED | ACTIVE | ASKED), Ordering::AcqRel);
+                return Some(match taken {
+                    _ if taken & WANTED != 0 => MarkingRequest::Begin,
+                    _ if taken & ACTIVE != 0 => MarkingRequest::GoOn,
+                    _ => MarkingRequest::IfAsked,
+                });
             }
             wait(&self.word, now);
         }
@@ -63,5 +86,34 @@ impl MarkingRequests {
     #[inline]
     pub(crate) fn stops(&self) -> bool {
         self.word.load(Ordering::Relaxed) & STOP != 0
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_request_that_wants_most_is_taken_and_the_others_with_it() {
+        let requests = MarkingRequests::default();
+        let all = [
+            (&[MarkingRequests::ask as fn(&_)] as &[_], MarkingRequest::IfAsked, false),
+            (&[MarkingRequests::go_on, MarkingRequests::ask], MarkingRequest::GoOn, true),
+            (
+                &[MarkingRequests::go_on, MarkingRequests::start, MarkingRequests::ask],
+                MarkingRequest::Begin,
+                true,
+            ),
+            (&[MarkingRequests::start], MarkingRequest::Begin, true),
+        ];
+        for (asked, taken, is_wanted) in all {
+            asked.iter().for_each(|ask| ask(&requests));
+            assert_eq!(requests.is_wanted(), is_wanted);
+            assert_eq!(requests.next(), Some(taken));
+            assert!(!requests.is_wanted());
+        }
+        requests.start();
+        requests.stop();
+        assert_eq!(requests.next(), None);
     }
 }

@@ -37,6 +37,7 @@ impl Collector {
             work.concurrent.ended =
                 work.session.active().map(|session| (session.cycle(), session.promoted()));
             work.session = Session::None;
+            work.concurrent.idle = false;
             world.note_large_survivors();
             state.marking_log().end(|object| world.forget_freed(object));
         }

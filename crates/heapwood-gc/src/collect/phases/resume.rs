@@ -19,6 +19,9 @@ impl Collector {
         times: &mut Times,
     ) {
         let (state, space) = (pause.state(), pause.space());
+        if cause.is_idle() && kind.collection() == Collection::Full {
+            state.cycles().note_idle();
+        }
         state.cycles().count_collection(kind.collection(), totals.allocated);
         let no_fork = pause.resume(|members| {
             if self.stops_by_signals() {

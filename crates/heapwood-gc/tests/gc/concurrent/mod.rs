@@ -5,6 +5,7 @@
 //! What is counted is exact on any machine. How far the marker has come when a program looks is not, so no test asserts that.
 
 mod bounded;
+mod idle;
 mod requests;
 mod several;
 mod verified;

@@ -10,22 +10,22 @@ use heapwood_gc_testing::*;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 
 /// No collection comes but those that are asked for.
-const QUIET: Config = BESIDE.min_heap(1 << 30);
+pub(super) const QUIET: Config = BESIDE.min_heap(1 << 30);
 /// There is no marker.
 const ALONE: Config = QUIET.concurrent(Concurrent::Off);
 const DEPTH: usize = 10;
-const NODES: usize = (2 << DEPTH) - 1;
+pub(super) const NODES: usize = (2 << DEPTH) - 1;
 
-fn live(heap: &HeapBox) -> usize {
+pub(super) fn live(heap: &HeapBox) -> usize {
     stats(heap).live_objects
 }
 
-fn start_and_wait(mutator: &Mutator) {
+pub(super) fn start_and_wait(mutator: &Mutator) {
     mutator.wait_for(mutator.start_collection().unwrap()).unwrap();
 }
 
 /// Two trees, of which one is dropped.
-fn grown<'h>(heap: &'h HeapBox, mutator: &Mutator) -> Slots<'h> {
+pub(super) fn grown<'h>(heap: &'h HeapBox, mutator: &Mutator) -> Slots<'h> {
     let mut roots = Slots::new(heap, 2 * (DEPTH + 2));
     for at in [0, DEPTH + 2] {
         tree(mutator, &mut roots, at, DEPTH);
@@ -109,7 +109,6 @@ fn a_marking_that_goes_on_is_not_what_is_asked_for() {
         if config.concurrent == Concurrent::Off {
             assert!(marking.finish().unwrap());
             assert_eq!(live(&heap), NODES, "what was dropped floats");
-            assert!(!mutator.is_done(ticket).unwrap());
         }
         mutator.wait_for(ticket).unwrap();
         assert_eq!(live(&heap), 0);
@@ -130,9 +129,10 @@ fn without_a_marker_allocation_collects() {
             let ticket = mutator.start_collection().unwrap();
             let allocated = (0..100_000).take_while(|_| {
                 new(&mutator, node);
-                !mutator.is_done(ticket).unwrap()
+                stats(&heap).collections < number
             });
             assert!(allocated.count() < 100_000, "no allocation collects");
+            assert!(mutator.is_done(ticket).unwrap());
             assert_eq!((stats(&heap).collections, stats(&heap).concurrent_markings), (number, 0));
             assert!(live(&heap) <= NODES + 2, "it was not full");
             mutator.wait_for(ticket).unwrap();
@@ -166,6 +166,62 @@ fn whoever_waits_collects_where_nobody_else_does() {
         assert!(config.conservative_stacks || after.live_objects == NODES);
         assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
     }
+}
+
+/// A program that neither allocates nor waits, but asks now and then: somebody collects.
+#[test]
+fn whoever_asks_whether_it_is_done_hears_that_some_day() {
+    let by_signals = BY_SIGNALS.min_heap(1 << 30);
+    for config in [QUIET, ALONE, ALONE.generational(Generational::Always), by_signals] {
+        let heap = heap(config);
+        let mutator = attach(&heap);
+        let roots = grown(&heap, &mutator);
+        for number in 1..4 {
+            let ticket = mutator.start_collection().unwrap();
+            let asks = || mutator.is_done(ticket).unwrap();
+            let beside = config.concurrent == Concurrent::Always;
+            if beside {
+                // It is no pause: the marker's stops come when the thread blocks or polls.
+                while !asks() {
+                    mutator.blocking(std::thread::yield_now).unwrap();
+                }
+            } else {
+                assert!(asks(), "nobody else would collect");
+            }
+            let stats = stats(&heap);
+            assert_eq!(stats.collections - stats.young_collections, number);
+            assert_eq!(stats.concurrent_markings, if beside { number } else { 0 });
+            assert!(config.conservative_stacks || stats.live_objects == NODES);
+            assert!(asks() && heap.inspect().stats().collections == stats.collections);
+        }
+        assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
+    }
+}
+
+/// The same in a child, whose parent's marker may have taken the request.
+#[test]
+fn a_child_that_asks_whether_it_is_done_hears_that_some_day() {
+    in_child(|| {
+        for config in [QUIET, ALONE] {
+            let heap = heap(config);
+            let mutator = attach(&heap);
+            let roots = grown(&heap, &mutator);
+            for round in 0..20 {
+                let ticket = mutator.start_collection().unwrap();
+                (0..round * 20).for_each(|_| std::hint::spin_loop());
+                let asks = || {
+                    while !mutator.is_done(ticket).unwrap() {
+                        mutator.blocking(std::thread::yield_now).unwrap();
+                    }
+                    assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
+                    7
+                };
+                assert_eq!(forked(asks), 7 << 8);
+                mutator.wait_for(ticket).unwrap();
+                assert_eq!(live(&heap), NODES);
+            }
+        }
+    });
 }
 
 /// The child has no marker, and perhaps half of a marking, or a request that the parent's marker has taken.

@@ -3,7 +3,7 @@
 //! HEAPWOOD_LONG=1 at full size.
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
-use heapwood_gc::settings::options::Stop;
+use heapwood_gc::settings::options::{Concurrent, Stop};
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_os::{Kernel, SYSTEM};
@@ -289,6 +289,36 @@ fn sleep_after_a_gibibyte() {
             assert_eq!(switches(), before, "it wakes though there is nothing to do");
         })
         .unwrap();
+}
+
+/// The heap's own thread finds a heap idle whose full collections mark beside the program: it is not stopped for all of one.
+#[test]
+fn a_heap_whose_program_sleeps_is_marked_beside_it() {
+    // With the least that is kept for the program's next work.
+    let heap = heap(FULL.concurrent(Concurrent::Always));
+    let mutator = attach(&heap);
+    let mut roots = Slots::new(&heap, 2);
+    roots.extend_list(0, &mutator, node_type(&heap), 30_000, 0);
+    roots.extend_list(1, &mutator, masked(&heap, 512, &[0]), 8_000, 0);
+    // Markings that are under way have ended with this.
+    mutator.wait_for(mutator.start_collection().unwrap()).unwrap();
+    roots.set(1, 0);
+    let full = || {
+        let stats = heap.inspect().stats();
+        (stats.collections - stats.young_collections - stats.concurrent_markings, stats.concurrent_markings)
+    };
+    let before = full();
+    mutator
+        .blocking(|| {
+            let took = within_a_minute("it is collected", || heap.inspect().stats().idle_collections == 1);
+            println!("after {took:?}: {:?}", full());
+            assert!(full().0 == before.0 && full().1 > before.1, "{:?}", heap.inspect().stats());
+            within_a_minute("the memory goes back", || heap.inspect().stats().backed_bytes < 16 * MIB);
+        })
+        .unwrap();
+    check_list(roots.get(0), 30_000, 0);
+    assert_eq!(heap.inspect().stats().live_objects, 30_000);
+    assert_swept_and_valid(&heap);
 }
 
 /// How often threads of this name went to sleep.
