@@ -21,6 +21,10 @@ use heapwood_os::{KernelRef, OsError, Pagemap};
 /// Shaded objects whose memory is on its way while those before them are scanned.
 const AHEAD: usize = 8;
 
+/// Shaded objects that wait in the log until a marker beside the program turns to them before its edges: else a long marking
+/// would fill the log.
+const MANY_SHADED: usize = 1 << 15;
+
 /// Edges on the stack of a marking that ends late from which on helpers are worth their start.
 const MANY_EDGES: usize = 256;
 
@@ -89,7 +93,8 @@ impl MarkSession {
             self.add(mine.plus(helped.marked));
         }
         // Alone it takes what barriers have shaded since.
-        let mode = Composed { team: Concurrent, scope: Snapshot, limit: UntilAsked(asked) };
+        let turns_away = turns_away(state.marking_log(), asked);
+        let mode = Composed { team: Concurrent, scope: Snapshot, limit: UntilAsked(&turns_away) };
         let pagemap = Pagemap::new();
         let mut marker = Marker::<ConcurrentMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
         let done = marker.mark_all(state.marking_log(), asked) && marker.stacks.are_empty();
@@ -173,44 +178,55 @@ impl MarkSession {
     }
 }
 
+/// When a marker beside the program is to turn away from its edges: somebody asks for the heap, or much that was shaded waits.
+pub(super) fn turns_away<'a>(
+    log: &'a MarkingLog,
+    asked: &'a Asked<'_>,
+) -> impl Fn() -> bool + Sync + use<'a> {
+    move || asked() || log.waiting() > MANY_SHADED
+}
+
 impl<M: Mode> Marker<'_, M> {
     /// Follows all edges, and scans all objects that barriers have shaded, until it is `asked` to stop; whether nothing
     /// is left. What only a stop can do is left by a marker beside the program.
-    pub(super) fn mark_all(&mut self, log: &MarkingLog, asked: &dyn Fn() -> bool) -> bool {
+    fn mark_all(&mut self, log: &MarkingLog, asked: &dyn Fn() -> bool) -> bool {
+        self.mark_shared(log, asked, false)
+    }
+
+    /// The same for one of several markers: the collector's, or a helper, which the pool counts as waiting at first. A helper
+    /// takes no spans: neither those of which something was shaded without a place in the log, nor unasked those with deferred
+    /// objects.
+    pub(super) fn mark_shared(&mut self, log: &MarkingLog, asked: &dyn Fn() -> bool, helps: bool) -> bool {
+        if helps && !self.goes_on() {
+            return true;
+        }
         loop {
             self.follow_all();
             if asked() {
-                self.wait_for_end();
+                while M::Team::SEVERAL && self.goes_on() {}
                 return false;
             }
             if let Some(shaded) = log.take_chunk() {
                 self.take_chunk(&shaded);
-            } else if log.unlogged().any() || self.world.is_some() && log.unlogged().is_beyond() {
+            } else if !helps && (log.unlogged().any() || self.world.is_some() && log.unlogged().is_beyond()) {
                 self.shade_spans(log.unlogged());
-            } else if self.rescan.any() || self.world.is_some() && self.rescan.is_beyond() {
+            } else if !helps && (self.rescan.any() || self.world.is_some() && self.rescan.is_beyond()) {
                 self.rescan_overflowed();
-            } else {
-                match self.next_work() {
-                    NextWork::Edges => {}
-                    NextWork::Rescan => self.rescan_overflowed(),
-                    NextWork::None => return true,
-                }
+            } else if !self.goes_on() {
+                return true;
             }
         }
     }
 
-    /// Leaves all edges for later, and waits until the other markers have done so.
-    fn wait_for_end(&mut self) {
-        if !M::Team::SEVERAL {
-            return;
-        }
-        loop {
-            match self.next_work() {
-                NextWork::Edges => {}
-                // Somebody was asked, and is not any more.
-                NextWork::Rescan => self.rescan_overflowed(),
-                NextWork::None => return,
+    /// Waits for work; false if there is none: all others wait, too.
+    fn goes_on(&mut self) -> bool {
+        match self.next_work() {
+            NextWork::Edges => true,
+            NextWork::Rescan => {
+                self.rescan_overflowed();
+                true
             }
+            NextWork::None => false,
         }
     }
 

@@ -10,6 +10,7 @@ use super::blocks::Blocks;
 use super::marker_pool::MarkerPool;
 use super::mode::{Composed, Concurrent, Full, Scope, Snapshot, Together, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
+use super::session::turns_away;
 use super::stack::MarkStacks;
 use crate::inject::Fault;
 use crate::lock_order::MARK_TOTALS;
@@ -81,9 +82,7 @@ impl Job<'_> {
         match self.part {
             Part::All => self.mark_stopped(Full, pool, stacks, waits, begin),
             Part::Rest => self.mark_stopped(Snapshot, pool, stacks, waits, begin),
-            Part::Snapshot(asked) => {
-                self.beside_program(asked, pool, stacks, waits, |marker| _ = marker.drain())
-            }
+            Part::Snapshot(asked) => self.beside_program(asked, pool, stacks, waits),
         }
     }
 
@@ -104,23 +103,24 @@ impl Job<'_> {
         marker.drain()
     }
 
-    /// Marks beside the program by `mark`, which leaves nothing, or what is on the stacks when it was asked.
-    fn beside_program<'m>(
-        &'m self,
-        asked: &'m Asked<'m>,
-        pool: Place<'m>,
-        stacks: &'m mut MarkStacks,
+    /// Marks beside the program, and leaves nothing, or what is on the stacks when it was asked.
+    fn beside_program(
+        &self,
+        asked: &Asked<'_>,
+        pool: Place<'_>,
+        stacks: &mut MarkStacks,
         waits: bool,
-        mark: impl FnOnce(&mut Marker<'_, BesideMode<'m>>),
     ) -> MarkTotals {
+        let log = self.graph.state.marking_log();
+        let turns_away = turns_away(log, asked);
         let mode = Composed {
             team: Together::beside_program(pool, waits),
             scope: Snapshot,
-            limit: UntilAsked(asked),
+            limit: UntilAsked(&turns_away),
         };
         let pagemap = Pagemap::new();
         let mut marker = Marker::<BesideMode<'_>>::new(self.graph, stacks, &pagemap, mode);
-        mark(&mut marker);
+        marker.mark_shared(log, asked, waits);
         marker.totals()
     }
 }
@@ -231,8 +231,7 @@ impl Workers {
     }
 
     /// Marks beside the program with at most N helpers, until it is `asked` to leave what is not marked, or nothing was left
-    /// for a moment. The calling thread takes part, and also takes what barriers shade; all that is left lies on its
-    /// `stacks` then. Returns its totals and the helpers'.
+    /// for a moment. The calling thread takes part; all that is left lies on its `stacks` then. Returns its totals and the helpers'.
     pub(super) fn mark_beside(
         &mut self,
         graph: Graph<'_>,
@@ -241,10 +240,8 @@ impl Workers {
         asked: &Asked<'_>,
     ) -> (MarkTotals, HelperTotals) {
         let job = Job { graph, part: Part::Snapshot(asked) };
-        let log = graph.state.marking_log();
-        let (mine, helped) = self.with_helpers(&job, most, |pool| {
-            job.beside_program(asked, pool, stacks, false, |marker| _ = marker.mark_all(log, asked))
-        });
+        let (mine, helped) =
+            self.with_helpers(&job, most, |pool| job.beside_program(asked, pool, stacks, false));
         let (pagemap, mode) =
             (Pagemap::new(), Composed { team: Concurrent, scope: Snapshot, limit: UntilAsked(asked) });
         let mut marker = Marker::new(graph, stacks, &pagemap, mode);

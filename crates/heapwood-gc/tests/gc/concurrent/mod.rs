@@ -8,6 +8,7 @@ mod bounded;
 mod idle;
 mod requests;
 mod several;
+mod shaded;
 mod verified;
 
 use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
