@@ -1,6 +1,6 @@
 //! Atomic words of mapped memory, which a loom model can watch. Tables of a heap lie in memory that the kernel maps, where
 //! loom's atomics cannot be: they are objects of loom. So loom's models see plain words there, always the newest. A model
-//! that is about the order of some of these words watches them ([`Watch`](modelled::Watch)): each has an atomic of loom
+//! that is about the order of some of these words watches them (`Watch`): each has an atomic of loom
 //! beside it, which gets the same loads and stores in the same orders, and whose values count. Invariant: without
 //! `cfg(loom)` these are the ordinary types.
 
