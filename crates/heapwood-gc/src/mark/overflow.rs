@@ -96,10 +96,7 @@ impl<M: Mode> Marker<'_, M> {
                 self.rescan_span(PageIndex(page));
                 if M::Limit::GOES_ON && self.mode.limit_mut().is_late() {
                     // This span's edges are on the stacks.
-                    (0..64)
-                        .filter(|bit| bits >> bit & 1 == 1)
-                        .for_each(|bit| _ = self.rescan.flag(index * WORD_PAGES + bit));
-                    return;
+                    return self.rescan.leave(index, bits);
                 }
             }
         }

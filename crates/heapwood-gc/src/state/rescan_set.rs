@@ -75,6 +75,14 @@ impl RescanSet {
         unsafe { &*self.bits.at(index) }.swap(0, Ordering::Acquire)
     }
 
+    /// Ends taking flags in the middle, with these of a word left, and perhaps those of later words.
+    pub(crate) fn leave(&self, index: usize, left: u64) {
+        assert!(index < self.words());
+        // SAFETY: these words are committed.
+        unsafe { &*self.bits.at(index) }.fetch_or(left, Ordering::Release);
+        self.any.store(true, Ordering::Release);
+    }
+
     /// Begins to take flags: `any` now stands for flags that are set from here on.
     pub(crate) fn begin(&self) {
         self.any.swap(false, Ordering::AcqRel);

@@ -350,3 +350,36 @@ fn stray_words_lead_the_marker_to_spans_that_come_and_go() {
     mutator.collect().unwrap();
     assert_swept_and_valid(&heap);
 }
+
+/// A marker that scans deferred objects is stopped again and again, and leaves some of them for later.
+#[test]
+fn a_marker_that_is_stopped_while_it_scans_deferred_objects_forgets_none() {
+    const NODES: usize = 3000;
+    let heap = heap(BESIDE.mark_stack(1).generational(Generational::Always).min_heap(256 << 20));
+    let mutator = attach(&heap);
+    // Some to a page, so that they lie in many words of the set: each refers to two leaves, which lie elsewhere.
+    let (big, node) = (masked(&heap, 128, &[0, 100]), node_type(&heap));
+    let element = TypeDescriptor::masked(WORD, &[1]).unwrap();
+    let table = mutator.types().type_for(NODES * WORD, slice_scan(&element, 0).unwrap()).unwrap();
+    let mut roots = Slots::new(&heap, 1);
+    roots.set(0, new(&mutator, table));
+    for i in 0..NODES {
+        let at = new(&mutator, big);
+        link(&mutator, roots.get(0), i, at);
+        (0..2).for_each(|leaf| link(&mutator, at, 100 * leaf, new(&mutator, node)));
+    }
+    let live = 1 + 3 * NODES;
+    for _ in 0..rounds() {
+        let until = stats(&heap).concurrent_markings + 1;
+        while stats(&heap).concurrent_markings < until {
+            mutator.incremental_marking().ask_marker();
+            mutator.collect_young().unwrap();
+        }
+        assert_eq!(stats(&heap).live_objects, live);
+    }
+    assert!(stats(&heap).mark_overflows > 0);
+}
+
+fn rounds() -> u32 {
+    if is_long() { 2000 } else { 60 }
+}
