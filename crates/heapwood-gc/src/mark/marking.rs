@@ -2,11 +2,12 @@
 //! helpers take part; if the option sets the number of markers, they always do. Invariant: one marking at a time, by
 //! the thread that has this borrowed.
 
+use super::asked::Asked;
 use super::mode::{Alone, Composed, Deadline, Full, Limit, Mode, Scope, Unlimited, Young, YoungInSnapshot};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::session::{MarkSession, MarkedBeside};
 use super::stack::MarkStacks;
-use super::workers::{Asked, Workers};
+use super::workers::Workers;
 use crate::pause::Pause;
 use crate::policy::HelpPolicy;
 use crate::roots::ScanRoots;

@@ -15,6 +15,7 @@
 //! | `tracer` | the interface that a type's trace function sees |
 //! | `shading` | the write barrier's part of a concurrent marking |
 //! | `session` | a concurrent marking, driven in steps |
+//! | `asked` | when a marker beside the program leaves its edges |
 //! | `roots` | the roots, as a marker takes them |
 //! | `mode` | the mode: who marks, what, until when; the loop is compiled for each |
 //! | `bits` | setting marks, from one thread or several |
@@ -25,6 +26,7 @@
 //! | `marking` | the markings of a heap, and whether helpers take part |
 
 mod ambiguous;
+mod asked;
 mod bits;
 mod blocks;
 mod candidates;

@@ -4,12 +4,13 @@
 //! every unmarked object of the snapshot can be reached by a path of unmarked objects from an edge on the stacks, from a
 //! marked object that waits to be scanned, or from a marked object of a span in the rescan set.
 
+use super::asked::{Asked, turns_away};
 use super::bits::MarkBits;
 use super::mode::{Alone, Composed, Concurrent, Mode, NextWork, Snapshot, Team, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::shading::{FREED, MARK_ONLY};
 use super::stack::MarkStacks;
-use super::workers::{Asked, HelperTotals, Workers};
+use super::workers::{HelperTotals, Workers};
 use crate::pause::Pause;
 use crate::policy::MarkCycle;
 use crate::state::rescan_set::RescanSet;
@@ -20,10 +21,6 @@ use heapwood_os::{KernelRef, OsError, Pagemap};
 
 /// Shaded objects whose memory is on its way while those before them are scanned.
 const AHEAD: usize = 8;
-
-/// Shaded objects that wait in the log until a marker beside the program turns to them before its edges: else a long marking
-/// would fill the log.
-const MANY_SHADED: usize = 1 << 15;
 
 /// Edges on the stack of a marking that ends late from which on helpers are worth their start.
 const MANY_EDGES: usize = 256;
@@ -176,14 +173,6 @@ impl MarkSession {
         self.add(totals);
         result
     }
-}
-
-/// When a marker beside the program is to turn away from its edges: somebody asks for the heap, or much that was shaded waits.
-pub(super) fn turns_away<'a>(
-    log: &'a MarkingLog,
-    asked: &'a Asked<'_>,
-) -> impl Fn() -> bool + Sync + use<'a> {
-    move || asked() || log.waiting() > MANY_SHADED
 }
 
 impl<M: Mode> Marker<'_, M> {

@@ -6,11 +6,11 @@
 //! left; helpers end before their heap does; a forked child has none, does not look at what they share, and starts its
 //! own when that is profitable.
 
+use super::asked::{Asked, turns_away};
 use super::blocks::Blocks;
 use super::marker_pool::MarkerPool;
 use super::mode::{Composed, Concurrent, Full, Scope, Snapshot, Together, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
-use super::session::turns_away;
 use super::stack::MarkStacks;
 use crate::inject::Fault;
 use crate::lock_order::MARK_TOTALS;
@@ -46,9 +46,6 @@ struct WorkersShared {
     job: AtomicPtr<Job<'static>>,
     totals: Lock<HelperTotals, MARK_TOTALS>,
 }
-
-/// Tells a marking beside the program to leave what it has not marked.
-pub(crate) type Asked<'a> = dyn Fn() -> bool + Sync + 'a;
 
 /// What to mark.
 #[derive(Clone, Copy)]
