@@ -60,7 +60,7 @@ planted! {
     // Each is an object that lives and cannot be found.
     wrongly_freed_objects_are_caught = WrongFree, 100, 3_000, 14, 100;
     // Few objects have programs, and only where the last pointer of one is the only way to an object is it missed.
-    programs_scanned_short_are_caught = ShortProgram, 1, 90_000, 25, 96;
+    programs_scanned_short_are_caught = ShortProgram, 1, 90_000, 25, 84;
     pointer_bits_read_short_are_caught = ShortBits, 1, 6_000, 25, 96;
     bits_of_arenas_read_short_are_caught = ArenaBitsShort, 1, 6_000, 25, 72;
 }
