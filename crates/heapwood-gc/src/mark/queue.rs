@@ -269,6 +269,17 @@ impl<'h, M: Mode> Marker<'h, M> {
         }
     }
 
+    /// Leaves all edges at the deadline; the objects that wait in the ring have their marks.
+    #[cold]
+    #[inline(never)]
+    fn leave_all(&mut self, objects: &mut Ring<'_, (usize, PageEntry), OBJECTS>) {
+        while !objects.is_empty() {
+            let (object, entry) = objects.pop();
+            self.leave_marked(object, entry);
+        }
+        self.stacks.clear();
+    }
+
     /// Follows edges until none is left on the stack, in the rings or in ranges.
     pub(super) fn follow_all(&mut self) {
         let marker = self;
@@ -325,16 +336,6 @@ impl<'h, M: Mode> Marker<'h, M> {
                         if looks == 0 {
                             looks = LOOK_EVERY;
                             if M::Limit::BOUNDED && self.mode.limit_mut().is_late() {
-                                if M::Limit::GOES_ON {
-                                    break 'follow;
-                                }
-                                // The rings are left, too; their objects have their marks.
-                                while !objects.is_empty() {
-                                    let (object, entry): (usize, PageEntry) = objects.pop();
-                                    self.leave_marked(object, entry);
-                                }
-                                self.stacks.clear();
-                                top = bottom;
                                 break 'follow;
                             }
                             if M::Team::SEVERAL && self.has_idle_marker() {
@@ -368,7 +369,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                         continue 'follow;
                     }
                 } else if !self.stacks.ranges.is_empty() {
-                    if M::Limit::GOES_ON && self.mode.limit_mut().is_late() {
+                    if M::Limit::BOUNDED && self.mode.limit_mut().is_late() {
                         break 'follow;
                     }
                     self.stacks.edges.set_top(top);
@@ -453,6 +454,8 @@ impl<'h, M: Mode> Marker<'h, M> {
         self.stacks.edges.set_top(top);
         if M::Limit::GOES_ON {
             self.put_back(&mut edges, &mut objects);
+        } else if M::Limit::BOUNDED && self.mode.limit().was_late() {
+            self.leave_all(&mut objects);
         }
         self.live_objects += pairs;
         self.live_bytes += pairs * 16;

@@ -3,8 +3,9 @@
 //! counted: these have all the time in the world.
 
 use core::time::Duration;
-use heapwood_gc::Config;
+use heapwood_gc::{Config, slice_scan};
 use heapwood_gc_testing::*;
+use heapwood_layout::TypeDescriptor;
 
 /// No collection of everything is due in these tests.
 const LARGE: Config = PRECISE.min_heap(1 << 30);
@@ -73,4 +74,29 @@ fn young_collections_are_tried_again_after_much_allocation() {
 #[test]
 fn young_collections_are_tried_again_after_much_allocation_in_verify_mode() {
     play(LARGE.verify(true));
+}
+
+/// A young collection has a time limit, also while it scans an array in which it finds no edge: what is left is promoted.
+#[test]
+fn a_young_collection_leaves_a_wide_array_that_takes_too_long() {
+    const MANY: usize = (64 << 20) / WORD;
+    // No machine reads the array in 20 us, and none takes an hour for it.
+    for (time, promoted) in [(Duration::from_secs(3600), 0), (Duration::from_micros(20), 1)] {
+        let heap = heap(LARGE);
+        heap.set_young_time(Some(time));
+        let mutator = attach(&heap);
+        let element = TypeDescriptor::masked(WORD, &[1]).unwrap();
+        let array = mutator.types().type_for(MANY * WORD, slice_scan(&element, 0).unwrap()).unwrap();
+        let mut roots = Slots::new(&heap, 1);
+        roots.set(0, new(&mutator, array));
+        // Pages that were never written to would not be scanned.
+        (0..MANY).step_by(4096 / WORD).for_each(|i| put(roots.get(0), i, 1));
+        mutator.collect_young().unwrap();
+        let stats = heap.inspect().stats();
+        assert_eq!(
+            (stats.young_collections, stats.promoted_en_masse, stats.live_objects),
+            (1, promoted, 1),
+            "{time:?}: {stats:?}"
+        );
+    }
 }
