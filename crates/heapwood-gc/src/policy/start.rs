@@ -1,8 +1,9 @@
 //! Whether the next full marking goes on beside the program, and when it starts: early enough to end before the heap has reached
 //! its goal. Its lead is what the heap grows by while it lasts, by the rates measured last, and some more. What is promoted counts
-//! as growth, not what is allocated: a program that allocates gigabytes and promotes little needs no early start. Where half of the
-//! room is too little for the lead the heap grows so fast that concurrency would cost much, in floating garbage and in markings:
-//! such a heap is marked in a stop if that is short. Go's pacer has the same purpose.
+//! as growth, not what is allocated: a program that allocates gigabytes and promotes little needs no early start. What is promoted
+//! during a marking survives it, so a lead costs as much memory as of that is dead: where most of what is promoted dies the lead is
+//! half of the room at most, while a program that builds a large structure may have all of it, and some more. Where the room is
+//! too little for the lead the heap is marked in a stop if that is short. Go's pacer has the same purpose.
 //! Invariant: the line lies between the start of the room and the goal.
 
 use super::tunables::start::*;
@@ -27,6 +28,8 @@ pub struct StartPolicy {
     /// The same in the pauses of late, and the bytes that the last one promoted.
     lately: f64,
     promoted: usize,
+    /// The part of what is promoted that is dead when it is marked the first time.
+    dying: f64,
     /// The lead over the expected growth.
     margin: f64,
 }
@@ -39,6 +42,7 @@ impl Default for StartPolicy {
             growth: 0.0,
             lately: 0.0,
             promoted: 0,
+            dying: 0.0,
             margin: MARGIN,
         }
     }
@@ -59,6 +63,26 @@ impl StartPolicy {
         self.beside = Some(rate(cycle.marked, cycle.ns).max(LEAST_MARK_RATE));
         self.margin =
             if late { (self.margin * LATE).min(MOST_MARGIN) } else { (self.margin * IN_TIME).max(MARGIN) };
+    }
+
+    /// A full collection has found `live` bytes and `freed` some; `promoted` bytes it saw for the first time. Whatever was freed
+    /// counts as a part of these: a heap that does not grow frees as much as is promoted. Few bytes say little.
+    pub fn after_full(&mut self, live: usize, promoted: usize, freed: usize) {
+        if promoted > live / LEARNS_PART {
+            self.dying = (freed as f64 / promoted as f64).min(1.0);
+        }
+    }
+
+    /// How many of `bytes` that were promoted during a marking are expected to be dead.
+    pub fn floating(&self, bytes: usize) -> usize {
+        (bytes as f64 * self.dying) as usize
+    }
+
+    /// The size of a heap at which a marking is late that starts at this `size`: the goal, or more where little dies. Such a heap
+    /// grows whatever is collected, and its next goal will be larger by far.
+    pub fn latest_end(&self, size: usize, goal: usize) -> usize {
+        let goal = goal.max(size);
+        goal.saturating_add(((goal / SLIP_PART) as f64 * (1.0 - self.dying)) as usize)
     }
 
     /// Between two full collections the heap grew by N bytes, in this time.
@@ -86,8 +110,10 @@ impl StartPolicy {
         // A program may begin to grow fast after a long time in which it did not.
         let growth = self.growth.max(self.lately);
         let lead = growth * (live as f64 / beside) * self.margin;
-        let most = room / MOST_PART;
-        if lead > most as f64 && live as f64 / self.in_stop < SHORT_STOP_NS {
+        let most = (room as f64 * (1.0 - self.dying * MOST_FLOATING)) as usize;
+        // A stop marks what is promoted until then, too, unless it dies.
+        let marked = live as f64 + room as f64 * (1.0 - self.dying);
+        if lead > most as f64 && marked / self.in_stop < SHORT_STOP_NS {
             return None;
         }
         Some(goal - (lead as usize).clamp(room / LEAST_PART, most))
@@ -121,6 +147,7 @@ mod tests {
     #[test]
     fn a_heap_that_grows_faster_than_it_is_marked_is_marked_in_a_stop_if_that_is_short() {
         let mut policy = StartPolicy::default();
+        policy.after_full(100 * MIB, 100 * MIB, 100 * MIB);
         policy.after_growth(100 * MIB, 100_000_000);
         policy.after_stop(MarkCycle { marked: 100 * MIB, ns: 15_000_000 });
         assert_eq!(policy.line(100 * MIB, 140 * MIB), None);
@@ -130,6 +157,45 @@ mod tests {
             Some(480 * MIB),
             "a stop would be long: half of the room"
         );
+    }
+
+    /// 400 MiB, of which half is new, are marked in 100 ms, in which the program makes 300 MiB more.
+    #[test]
+    fn a_program_that_builds_a_large_structure_has_all_of_the_room() {
+        let mut policy = StartPolicy::default();
+        policy.after_concurrent(MarkCycle { marked: 400 * MIB, ns: 100_000_000 }, false);
+        let mut end = |freed: usize| {
+            policy.after_growth(300 * MIB, 100_000_000);
+            policy.after_full(400 * MIB, 200 * MIB, freed);
+            (
+                policy.line(400 * MIB, 700 * MIB).unwrap() / MIB,
+                policy.latest_end(420 * MIB, 700 * MIB) / MIB,
+                policy.latest_end(800 * MIB, 700 * MIB) / MIB,
+                policy.floating(300 * MIB) / MIB,
+            )
+        };
+        // All that is promoted lives: the marking starts at once, and may last until the heap is a quarter beyond its goal.
+        assert_eq!(end(0), (400, 875, 1000, 0));
+        // Half of it dies.
+        assert_eq!(end(100 * MIB), (475, 787, 900, 150));
+        // As much dies as is promoted, or more.
+        assert_eq!(end(200 * MIB), (550, 700, 800, 300));
+        assert_eq!(end(250 * MIB), end(200 * MIB));
+        // Two collections in a row: the second says nothing.
+        policy.after_full(400 * MIB, MIB, 0);
+        assert_eq!(policy.floating(300 * MIB) / MIB, 300);
+    }
+
+    /// Its marking in a stop would be short, but for what it makes until then.
+    #[test]
+    fn what_is_built_until_a_stop_makes_it_longer() {
+        let mut policy = StartPolicy::default();
+        policy.after_growth(400 * MIB, 100_000_000);
+        policy.after_stop(MarkCycle { marked: 100 * MIB, ns: 25_000_000 });
+        policy.after_full(100 * MIB, 50 * MIB, 50 * MIB);
+        assert_eq!(policy.line(100 * MIB, 140 * MIB), None);
+        policy.after_full(100 * MIB, 50 * MIB, 0);
+        assert_eq!(policy.line(100 * MIB, 140 * MIB), Some(100 * MIB));
     }
 
     #[test]

@@ -125,9 +125,14 @@ pub(crate) mod start {
     pub(in crate::policy) const MOST_MARGIN: f64 = 4.0;
     pub(in crate::policy) const LATE: f64 = 1.5;
     pub(in crate::policy) const IN_TIME: f64 = 0.9;
-    /// The lead is at least this part of the room, and at most the other.
+    /// The lead is at least this part of the room.
     pub(in crate::policy) const LEAST_PART: usize = 10;
-    pub(in crate::policy) const MOST_PART: usize = 2;
+    /// The most of the room that may be floating garbage when a marking ends.
+    pub(in crate::policy) const MOST_FLOATING: f64 = 0.5;
+    /// What a full collection frees says how much of what is promoted dies if more than this part of what is alive was new.
+    pub(in crate::policy) const LEARNS_PART: usize = 16;
+    /// A heap in which nothing dies may exceed its goal by this part while it is marked.
+    pub(in crate::policy) const SLIP_PART: usize = 4;
     /// Bytes a nanosecond: the rate at which the first marking is expected to mark, and the least that is believed.
     pub(in crate::policy) const FIRST_MARK_RATE: f64 = 4.0;
     pub(in crate::policy) const LEAST_MARK_RATE: f64 = 0.01;

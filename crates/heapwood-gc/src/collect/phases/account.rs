@@ -72,20 +72,28 @@ impl Work {
     }
 
     /// Tells the start of concurrent markings what a full collection has found; the last one before found `last` bytes.
-    fn learn_rates(&mut self, totals: &CollectionTotals, concurrent: Option<MarkCycle>, last: usize) {
+    fn learn_rates(
+        &mut self,
+        totals: &CollectionTotals,
+        concurrent: Option<(MarkCycle, usize)>,
+        last: usize,
+    ) {
         let now = clock::monotonic_ns();
+        let start = &mut self.concurrent.start;
+        let unseen = concurrent.map_or(0, |(_, promoted)| promoted);
         let grown = (totals.old + totals.allocated).saturating_sub(last);
-        self.concurrent.start.after_growth(
+        start.after_growth(
             grown,
             now.saturating_sub(core::mem::replace(&mut self.concurrent.full_ended, now)),
         );
+        start.after_full(totals.live, grown.saturating_sub(unseen), totals.freed());
         let is_late = self.concurrent.overtaken_by.take().is_some_and(Cause::is_allocation);
         match concurrent {
-            Some(cycle) => self.concurrent.start.after_concurrent(cycle, is_late),
+            Some((cycle, _)) => start.after_concurrent(cycle, is_late),
             // By one of the two clocks a loaded machine is no slower, and several threads are no slower than one.
             None => {
                 let ns = totals.ns.min(totals.cpu_ns);
-                self.concurrent.start.after_stop(MarkCycle { marked: totals.live, ns });
+                start.after_stop(MarkCycle { marked: totals.live, ns });
             }
         }
     }
@@ -138,15 +146,15 @@ impl Collector {
         match kind {
             PauseKind::Full | PauseKind::FinalMark(_) => {
                 let ended = work.concurrent.ended.take();
-                work.learn_rates(totals, ended.map(|(cycle, _)| cycle), state.cycles().live_in_full());
+                work.learn_rates(totals, ended, state.cycles().live_in_full());
                 state.cycles().set_live_in_full(totals.live);
-                // What a concurrent marking did not look at may be dead: the heap does not grow for it, and room for it is a part of
-                // the growth, of which a half is left in any case.
-                let unseen = ended.map_or(0, |(_, promoted)| promoted);
-                let growth = self.growth(pause, work, totals, totals.live.saturating_sub(unseen));
+                // The heap does not grow for floating garbage, and room for it is a part of the growth, of which a half is left in
+                // any case.
+                let floating = ended.map_or(0, |(_, promoted)| work.concurrent.start.floating(promoted));
+                let growth = self.growth(pause, work, totals, totals.live.saturating_sub(floating));
                 // Where the plan changed in the stop this asks the kernel now.
                 let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
-                goal = self.pacer().goal(totals.live, growth - unseen.min(growth / 2), bounds);
+                goal = self.pacer().goal(totals.live, growth - floating.min(growth / 2), bounds);
                 let beside = core::mem::take(&mut work.concurrent.beside);
                 work.concurrent.assists = 0;
                 work.nursery.after_full(
@@ -162,11 +170,14 @@ impl Collector {
         if kind.collection() == Collection::Young {
             work.concurrent.start.after_promotion(totals.live.saturating_sub(totals.old), totals.since);
         }
-        state.cycles().set_sizes(totals.live, goal);
-        let size = work.size(state);
+        let size = totals.live + work.left_by_arenas;
         if let PauseKind::InitialMark(_) = kind {
             work.concurrent.started_at = size;
+            let latest = work.concurrent.start.latest_end(size, goal);
+            let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
+            goal = self.pacer().goal(size, latest - size, bounds);
         }
+        state.cycles().set_sizes(totals.live, goal);
         let mut budget = work.nursery.budget(size, goal);
         work.concurrent.starts_next = false;
         if self.marks_concurrently(state) {

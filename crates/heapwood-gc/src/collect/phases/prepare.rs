@@ -48,8 +48,10 @@ impl Collector {
         self.forget_given_up(space, work);
         let expected = cause.expected(state, &work.nursery);
         let mut bounds = None;
-        if expected == Collection::Full {
+        if expected == Collection::Full || starts {
             bounds = Some(self.bounds(space));
+        }
+        if expected == Collection::Full {
             work.marking.prepare(space);
         }
         Prepared { expected, bounds, _sweeping }

@@ -4,6 +4,8 @@
 //! depends on the machine.
 
 use super::*;
+use heapwood_gc::Tracer;
+use heapwood_layout::TraceContext;
 
 /// Four of these mark beside the program.
 const SEVERAL: Config = BESIDE.mark_threads(8);
@@ -169,19 +171,27 @@ fn a_heap_may_go_while_several_mark_it() {
     }
 }
 
-/// A program that keeps all it makes fills its heap faster than one thread marks: others help in turns.
+/// Visits the object's first word after a nap.
+unsafe extern "C" fn trace_slowly(object: *mut u8, _size: usize, context: *mut TraceContext) {
+    std::thread::sleep(core::time::Duration::from_micros(300));
+    // SAFETY: the context is passed on as it came, and word 0 is a pointer.
+    unsafe { Tracer::from_context(context).visit(object.cast::<usize>().read()) };
+}
+
+/// A program makes a list faster than one thread marks it: others help in turns.
 #[test]
 fn others_help_where_the_heap_fills_faster_than_it_is_marked() {
     const MOST: usize = 20_000_000;
     let heap = heap(PRECISE.concurrent(Concurrent::Always).mark_threads(3).percent(30));
     let mutator = attach(&heap);
     let node = node_type(&heap);
+    let slow = heap.types().register(&TypeDescriptor::traced(3 * WORD, trace_slowly).unwrap()).unwrap();
     let mut roots = Slots::new(&heap, 1);
     let mut made = 0;
     while stats(&heap).mark_assists == 0 {
         assert!(made < MOST, "{:?}", stats(&heap));
-        for _ in 0..1000 {
-            let next = new(&mutator, node);
+        for i in 0..1000 {
+            let next = new(&mutator, if i == 0 { slow } else { node });
             link(&mutator, next, 0, roots.get(0));
             put(next, 2, made);
             roots.set(0, next);
