@@ -59,14 +59,14 @@ pub(crate) struct Marks {
     young: AtomicBool,
     /// Whether a full marking is under way, concurrent with mutators.
     marking: AtomicBool,
-    /// The bits of the first N bytes of the heap have been written to.
-    touched: AtomicUsize,
     cpu: Cpu,
 }
 
 impl Marks {
     /// The bytes of heap covered by a word of bits.
     pub(crate) const WORD_BYTES: usize = 1 << WORD_BYTES_LOG;
+    /// Those whose bits are in one page of the kernel's, if these are as small as can be.
+    pub(crate) const BLOCK_BYTES: usize = LEAST_KERNEL_PAGE / size_of::<u64>() * Self::WORD_BYTES;
 
     /// Reserves bits for `reservation` bytes from `base`.
     pub(crate) fn new(kernel: KernelRef, base: usize, reservation: usize) -> Result<Self, OsError> {
@@ -80,7 +80,6 @@ impl Marks {
             full_cycle: AtomicU32::new(1),
             young: AtomicBool::new(false),
             marking: AtomicBool::new(false),
-            touched: AtomicUsize::new(0),
             cpu: Cpu::detect(),
         })
     }
@@ -94,22 +93,16 @@ impl Marks {
         })
     }
 
-    /// Writes to each page of them on both sides, for the first `end` bytes of the heap, so that no stop waits while the
-    /// kernel finds memory for one: of a huge page this takes 5 ms on some machines (`first_touch.rs`), and a stop that
-    /// found two such was the longest of all.
-    pub(crate) fn touch(&self, end: usize) {
-        if self.touched.load(Ordering::Relaxed) >= end {
-            return;
-        }
-        let words = self.touched.swap(end, Ordering::Relaxed) >> WORD_BYTES_LOG..end >> WORD_BYTES_LOG;
+    /// Writes to the bits of the byte `offset` of the heap on both sides, for a mutator that makes a span there. So no stop waits while
+    /// the kernel finds memory for them: of a huge page this takes 5 ms on some machines (`first_touch.rs`), and a stop that found
+    /// two such was the longest of all. A large object needs few of its bits.
+    pub(crate) fn touch(&self, offset: usize) {
         for side in &self.sides {
             let first: *const AtomicU64 = side.as_ptr().cast();
-            for index in words.clone().step_by(LEAST_KERNEL_PAGE / size_of::<u64>()) {
-                // SAFETY: the words below the committed end are committed; other threads use them by atomic operations, or
-                // the world is stopped. A compiler that sees the zero makes a load of it, and a load gets the kernel's page of
-                // zeros.
-                unsafe { &*first.add(index) }.fetch_or(core::hint::black_box(0), Ordering::Relaxed);
-            }
+            // SAFETY: the bits of pages that a mutator has are committed, and other threads use them by atomic operations while it
+            // runs. A compiler that sees the zero makes a load of it, and a load gets the kernel's page of zeros.
+            unsafe { &*first.add(offset >> WORD_BYTES_LOG) }
+                .fetch_or(core::hint::black_box(0), Ordering::Relaxed);
         }
     }
 
@@ -593,7 +586,7 @@ mod tests {
         let marks = Marks::new(&heapwood_os::SYSTEM, BASE, HEAP).unwrap();
         marks.commit(0, HEAP, false).unwrap();
         let before = faults();
-        marks.touch(HEAP);
+        (0..HEAP).step_by(Marks::BLOCK_BYTES).for_each(|offset| marks.touch(offset));
         let touched = faults();
         for kind in [Collection::Full, Collection::Young] {
             let side = marks.mark_side(kind);

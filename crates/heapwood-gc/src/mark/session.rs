@@ -77,7 +77,6 @@ impl MarkSession {
         asked: &Asked<'_>,
         workers: Option<(&mut Workers, usize)>,
     ) -> MarkedBeside {
-        state.space().touch_marks();
         // It has bits for the snapshot, and only pauses may commit more.
         let rescan = state.marking_log().rescan();
         // SAFETY: contract 1.

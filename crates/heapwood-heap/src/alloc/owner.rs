@@ -14,6 +14,7 @@ use crate::error::SpaceError;
 use crate::layout::per_object;
 use crate::layout::shape::{ScanKind, Shape, SmallShape};
 use crate::layout::shape_id::ShapeId;
+use crate::marks::Marks;
 use crate::pages::page_blocks::CacheTarget;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::sweeper::Sweeper;
@@ -316,6 +317,10 @@ impl<'m> Owner<'m> {
         let (heap, cell) = (self.heap(), request.shape.size_class().cell_size());
         // Pages that are not resident read as zeros.
         let fresh = run.scavenged == run.count;
+        let offset = run.first.byte_offset();
+        if fresh && self.cache.enters_block(offset / Marks::BLOCK_BYTES) {
+            heap.marks().touch(offset);
+        }
         let start = heap.spans().address_of(run.first);
         let span = Span::of_cells(start, run.count, cell, request.id, (self.cycle(), fresh));
         self.cache.opened(request.span_pages(), false, span.cells() * cell);

@@ -6,6 +6,8 @@
 use crate::alloc::cached_spans::CachedSpans;
 use crate::arenas::lists::ArenaLists;
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
+#[cfg(doc)]
+use crate::marks::Marks;
 use crate::pages::page_blocks::PageBlocks;
 use crate::reclaim::central::{Account, Share, SweptSpans};
 use crate::reclaim::clock::Swept;
@@ -32,6 +34,8 @@ pub struct ThreadCache {
     swept_spans: Cell<SweptSpans>,
     /// Spans that it must yet sweep for all.
     due: Cell<u32>,
+    /// The block ([`Marks::BLOCK_BYTES`]) in which it made a span last, and one.
+    block: Cell<usize>,
     active: ActiveBuffers,
     arenas: ArenaLists,
     cached_spans: [CachedSpans; MAX_SHAPES],
@@ -54,6 +58,11 @@ impl ThreadCache {
     #[inline]
     pub(super) fn pages(&self) -> &PageBlocks {
         &self.pages
+    }
+
+    /// Whether it makes a span in another block of the heap than last time.
+    pub(super) fn enters_block(&self, block: usize) -> bool {
+        self.block.replace(block + 1) != block + 1
     }
 
     /// Its arenas.

@@ -42,7 +42,6 @@ impl Collector {
         if sweeps {
             space.finish_sweep();
         }
-        space.touch_marks();
         // If the background sweeper has a batch in hand, that is waited for now; it takes no other.
         let _sweeping = self.sweeping.lock();
         self.forget_given_up(space, work);
