@@ -14,6 +14,7 @@ mutator: the minimum mutator utilisation (MMU) of a window is the least share of
 Peers get Heapwood's memory: Go the GOGC at which its max RSS is equal (or --gogc), Java a heap of Heapwood's max RSS \
 (a JVM has memory beside it). libgc and mimalloc take what they take. The programs run in turn (A B A B). Each must have \
 the same checksum after its first 200,000 steps, which are not measured. Filling the cache is not measured either. \
+Before each run memory is touched and given back, so that no program pays for what the host of a virtual machine must find. \
 Tables have medians of the runs; the longest gap and the MMU are those of the worst run.
 
 Where heaps have the option concurrent, Heapwood runs with it (auto) and without (off).

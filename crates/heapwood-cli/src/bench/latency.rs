@@ -11,6 +11,7 @@
 //! | `utilisation` | the minimum mutator utilisation |
 //! | `tables` | the tables |
 //! | `tsv` | a line for each run |
+//! | `warm` | memory that was touched before a run |
 //! | `picture` | gaps, CPU time and memory over the size |
 
 mod own;
@@ -21,6 +22,7 @@ mod summary;
 mod tables;
 mod tsv;
 mod utilisation;
+mod warm;
 
 use super::build::{self, Skipped};
 use super::children::Children;

@@ -7,6 +7,7 @@ use super::super::equal_rss;
 use super::super::manifest::MemoryBy;
 use super::programs::{Memory, Program};
 use super::summary::Summary;
+use super::warm;
 use crate::args::Latency;
 use heapwood_report::size::show;
 use heapwood_report::{CommandError, Header, Progress};
@@ -148,6 +149,7 @@ impl Turn<'_> {
         what: &str,
     ) -> Result<Result<Summary, String>, CommandError> {
         self.bar.show(format!("{}: {what}: {}", described(setup), program.name));
+        warm::memory_for(setup.live_bytes);
         let ended = match self.children.run(&mut program.command(setup, memory))? {
             Ok(ended) => ended,
             Err(e) => return Ok(Err(format!("it cannot be started: {e}"))),
