@@ -78,11 +78,12 @@ impl StartPolicy {
         (bytes as f64 * self.dying) as usize
     }
 
-    /// The size of a heap at which a marking is late that starts at this `size`: the goal, or more where little dies. Such a heap
-    /// grows whatever is collected, and its next goal will be larger by far.
+    /// The size of a heap at which a marking is late that starts at this `size`: a little more than its goal, or much more where
+    /// little dies. Such a heap grows whatever is collected, and its next goal will be larger by far.
     pub fn latest_end(&self, size: usize, goal: usize) -> usize {
         let goal = goal.max(size);
-        goal.saturating_add(((goal / SLIP_PART) as f64 * (1.0 - self.dying)) as usize)
+        let part = SLIP_OF_GARBAGE + (SLIP - SLIP_OF_GARBAGE) * (1.0 - self.dying);
+        goal.saturating_add((goal as f64 * part) as usize)
     }
 
     /// Between two full collections the heap grew by N bytes, in this time.
@@ -177,9 +178,9 @@ mod tests {
         // All that is promoted lives: the marking starts at once, and may last until the heap is a quarter beyond its goal.
         assert_eq!(end(0), (400, 875, 1000, 0));
         // Half of it dies.
-        assert_eq!(end(100 * MIB), (475, 787, 900, 150));
+        assert_eq!(end(100 * MIB), (475, 809, 925, 150));
         // As much dies as is promoted, or more.
-        assert_eq!(end(200 * MIB), (550, 700, 800, 300));
+        assert_eq!(end(200 * MIB), (550, 743, 850, 300));
         assert_eq!(end(250 * MIB), end(200 * MIB));
         // Two collections in a row: the second says nothing.
         policy.after_full(400 * MIB, MIB, 0);

@@ -131,8 +131,9 @@ pub(crate) mod start {
     pub(in crate::policy) const MOST_FLOATING: f64 = 0.5;
     /// What a full collection frees says how much of what is promoted dies if more than this part of what is alive was new.
     pub(in crate::policy) const LEARNS_PART: usize = 16;
-    /// A heap in which nothing dies may exceed its goal by this part while it is marked.
-    pub(in crate::policy) const SLIP_PART: usize = 4;
+    /// The parts of its goal by which a heap may exceed it while it is marked, if nothing dies, and if all does that is promoted.
+    pub(in crate::policy) const SLIP: f64 = 0.25;
+    pub(in crate::policy) const SLIP_OF_GARBAGE: f64 = 0.0625;
     /// Bytes a nanosecond: the rate at which the first marking is expected to mark, and the least that is believed.
     pub(in crate::policy) const FIRST_MARK_RATE: f64 = 4.0;
     pub(in crate::policy) const LEAST_MARK_RATE: f64 = 0.01;
