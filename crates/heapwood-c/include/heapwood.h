@@ -135,6 +135,7 @@ const hw_error *hw_last_error(const hw_mutator *m);
 #define HW_CONCURRENT_OFF 0u
 #define HW_CONCURRENT_AUTO 1u
 #define HW_CONCURRENT_ALWAYS 2u
+#define HW_CONCURRENT_ON 3u
 /* The option stop: how collections stop threads. */
 #define HW_STOP_POLLS 0u
 #define HW_STOP_SIGNALS 1u
@@ -204,8 +205,9 @@ typedef struct hw_options {
        pointer to it. Default: off. */
     uint32_t arena_faults;
     /* Full markings beside the program, so that stops do not grow with the heap: auto, where that pays (threads
-       poll, there are two cores, 32 MiB are alive); off, never; always, for tests. Range: auto (1), off (0) or
-       always (2). Default: off. */
+       poll, there are two cores, 32 MiB are alive) and no type has a trace function; on, with trace functions,
+       too, which run beside the program then; off, never; always, for tests. Range: auto (1), on (3), off (0) or
+       always (2). Default: auto. */
     uint32_t concurrent;
 } hw_options;
 /* end: options */
@@ -370,6 +372,9 @@ hw_status hw_type_conservative(hw_heap *heap, size_t size, hw_type *out, hw_erro
  * - It guards what it changes beside its variables. Thread-local variables of the program's threads are not there.
  * - It may run while the program changes the object, and is right for each mixture of old and new words: raise a count
  *   after storing the slot; read an end once, then test it.
+ * - It reads what the program does not free or move meanwhile. In a stop that is all it can reach. With concurrent =
+ * HW_CONCURRENT_ON it runs beside the program: a table from malloc, say, then stays allocated as long as the object exists,
+ * and is changed by stores of whole words. (With HW_CONCURRENT_AUTO a heap with a trace function marks in stops.)
  * - It reads each pointer once, in one piece, as hw_visit does with the slot's address. To clear a tag, read the word
  *   into a variable, clear the tag there, and pass that variable's address. */
 typedef void (*hw_trace_fn)(void *object, size_t size, hw_tracer *tracer);

@@ -122,6 +122,11 @@ impl Space {
         self.heap().spans().contains(address)
     }
 
+    /// Whether a registered type has a trace function. A thread that has stopped all others sees that of each object that exists.
+    pub fn has_trace_functions(&self) -> bool {
+        self.shape_table().have_traces()
+    }
+
     /// The committed end, in bytes from the base: addresses below it can be looked up.
     #[inline(always)]
     pub fn committed_end(&self) -> usize {
@@ -209,10 +214,6 @@ impl Space {
     }
 
     /// Has the kernel find memory for the mark bits that the heap has grown by. No stop should have to wait for it.
-    pub fn touch_marks(&self) {
-        self.heap().marks().touch(self.committed_end());
-    }
-
     /// What a marker beside mutators reads of the space.
     ///
     /// # Safety

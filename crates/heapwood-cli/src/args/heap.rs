@@ -55,7 +55,7 @@ fn flag(option: &'static OptionInfo) -> Arg {
                 OptionUnit::Bytes => "SIZE",
                 OptionUnit::Percent => "PERCENT",
                 OptionUnit::Trace => "WORDS",
-                OptionUnit::When | OptionUnit::Stops => "WORD",
+                OptionUnit::When | OptionUnit::Beside | OptionUnit::Stops => "WORD",
                 OptionUnit::Signal => "SIGNAL",
                 _ => "N",
             })

@@ -21,7 +21,14 @@ use heapwood_os::process::clock;
 impl Collector {
     /// Whether full collections that are due mark beside the program, of a heap with so many bytes alive.
     pub(crate) fn marks_concurrently(&self, state: &State) -> bool {
-        self.concurrent().applies(state.cycles().live()) && !self.pacer().is_near_limit(state.cycles().live())
+        self.concurrent().applies(state.cycles().live())
+            && self.may_mark_beside(state)
+            && !self.pacer().is_near_limit(state.cycles().live())
+    }
+
+    /// Whether what marking calls may run beside the program.
+    pub(super) fn may_mark_beside(&self, state: &State) -> bool {
+        self.concurrent().allows_traces() || !state.space().has_trace_functions()
     }
 
     /// Whether the heap may have a marker thread.
@@ -92,8 +99,9 @@ impl Collector {
             if work.session.is_active() || state.marking_requests().stops() {
                 return work.session.is_active();
             }
-            let Ok(session) = work.marking.new_session(state) else {
-                // Without memory for its lists it is a collection in a stop.
+            let session = self.may_mark_beside(state).then(|| work.marking.new_session(state));
+            let Some(Ok(session)) = session else {
+                // Without memory for its lists, and with trace functions, it is a collection in a stop.
                 self.collect_beside(state, Cause::Program(Collection::Full), &mut work);
                 return false;
             };
@@ -104,6 +112,10 @@ impl Collector {
                 return true;
             }
             work.session = Session::None;
+            if !self.may_mark_beside(state) {
+                // A trace function has come meanwhile: the pause has marked everything.
+                return false;
+            }
         }
         false
     }

@@ -10,6 +10,8 @@ use heapwood_os::process::cores;
 pub(crate) struct ConcurrentRule {
     /// The least bytes alive; `None` if it never does.
     least: Option<usize>,
+    /// Trace functions may run beside the program.
+    traces: bool,
 }
 
 impl ConcurrentRule {
@@ -18,10 +20,10 @@ impl ConcurrentRule {
         let can = config.stop == Stop::Polls && config.background_release && !config.stress;
         let least = match config.concurrent {
             Concurrent::Off => None,
-            Concurrent::Auto => (cores::available() > 1).then_some(LEAST_LIVE),
+            Concurrent::Auto | Concurrent::On => (cores::available() > 1).then_some(LEAST_LIVE),
             Concurrent::Always => Some(0),
         };
-        ConcurrentRule { least: least.filter(|_| can) }
+        ConcurrentRule { least: least.filter(|_| can), traces: config.concurrent != Concurrent::Auto }
     }
 
     /// Whether the heap has a marker thread.
@@ -32,6 +34,11 @@ impl ConcurrentRule {
     /// Whether they do even where a stop would cost less.
     pub(super) fn is_always(self) -> bool {
         self.least == Some(0)
+    }
+
+    /// Whether trace functions may run beside the program.
+    pub(super) fn allows_traces(self) -> bool {
+        self.traces
     }
 
     /// Whether a full collection of a heap with so many bytes alive marks beside the program.

@@ -68,6 +68,10 @@ impl Collector {
             }
             work.session = Session::None;
             tried?;
+            if !self.may_mark_beside(state) {
+                // A trace function has come meanwhile: the pause has marked everything.
+                return Ok(TryCollect::Collected);
+            }
         }
         Ok(TryCollect::NotNeeded)
     }

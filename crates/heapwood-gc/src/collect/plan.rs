@@ -73,6 +73,8 @@ pub(super) struct Observed {
     /// Stores were remembered since the last collection.
     pub(super) nursery_is_on: bool,
     pub(super) session: SessionPhase,
+    /// All that marking calls may run beside the program.
+    pub(super) may_mark_beside: bool,
     /// Much is young, and the cause may wait for a young collection.
     pub(super) waits: bool,
     /// When young objects that are not marked are promoted.
@@ -89,6 +91,7 @@ pub(super) fn plan(seen: &Observed) -> PauseKind {
     // a program that waits for what is freed gets a full collection.
     let is_full = seen.expected == Collection::Full || seen.overflowed && seen.cause.is_program();
     match (seen.session, is_full, young) {
+        (SessionPhase::Starting, ..) if !seen.may_mark_beside => PauseKind::Full,
         (SessionPhase::Starting, ..) if !seen.waits => PauseKind::InitialMark(young),
         (SessionPhase::Active, true, _) if !seen.waits => PauseKind::FinalMark(young),
         (SessionPhase::None, true, _) => PauseKind::Full,
@@ -138,9 +141,24 @@ mod tests {
             (FINISH, Full, false, false, Active, PauseKind::FinalMark(YoungPart::Promote)),
         ];
         for (cause, expected, overflowed, nursery_is_on, session, planned) in table {
-            let seen =
-                Observed { cause, expected, overflowed, nursery_is_on, session, waits: false, deadline: 7 };
+            let seen = Observed {
+                cause,
+                expected,
+                overflowed,
+                nursery_is_on,
+                session,
+                may_mark_beside: true,
+                waits: false,
+                deadline: 7,
+            };
             assert_eq!(plan(&seen), planned, "{seen:?}");
+            // A trace function may have come since the start was asked for.
+            let traced = Observed { may_mark_beside: false, ..seen };
+            assert_eq!(
+                plan(&traced),
+                if session == Starting { PauseKind::Full } else { planned },
+                "{traced:?}"
+            );
             // With much that is young, a young collection comes before a pause that may wait.
             let young = if nursery_is_on && !overflowed { YOUNG } else { PROMOTE };
             let waits = Observed { waits: true, ..seen };

@@ -3,7 +3,9 @@
 //! reports. An invalid setting changes nothing and ends nothing: it is reported on standard error, once a process.
 
 use crate::error::{OptionError, SettingError};
-use crate::settings::options::{Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit, Stop};
+use crate::settings::options::{
+    Concurrent, Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit, Stop,
+};
 use crate::settings::size;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_os::diagnose::message::write_line;
@@ -46,6 +48,7 @@ impl OptionInfo {
                 .map(|words| words.bits().into())
                 .map_err(|text| SettingError::Value { option: self, text, why: None }),
             OptionUnit::When => Generational::parse(text).ok_or(wrong(None)),
+            OptionUnit::Beside => Concurrent::parse(text).ok_or(wrong(None)),
             OptionUnit::Stops => Stop::parse(text).ok_or(wrong(None)),
             OptionUnit::Signal => match signal::number(text) {
                 Some(number) => Ok(number as u64),
@@ -171,9 +174,12 @@ mod tests {
         let wanted =
             Config::default().percent(70).limit(2 << 30).huge_pages(false).stress(true).mark_stack(9);
         assert_eq!((config, told), (wanted, Vec::new()));
-        for (text, word) in
-            [("off", Concurrent::Off), ("auto", Concurrent::Auto), ("always", Concurrent::Always)]
-        {
+        for (text, word) in [
+            ("off", Concurrent::Off),
+            ("auto", Concurrent::Auto),
+            ("always", Concurrent::Always),
+            ("on", Concurrent::On),
+        ] {
             let wanted = Config::default().concurrent(word);
             assert_eq!(set(&format!("concurrent={text}")), (wanted, Vec::new()));
         }
@@ -198,7 +204,10 @@ mod tests {
             ("limit=2parsecs", "option limit is 2parsecs: a size is a number with KiB, MiB, GiB or TiB"),
             ("verify=maybe", "option verify is maybe: it must be on (1) or off (0)"),
             ("verify=", "option verify is : it must be on (1) or off (0)"),
-            ("concurrent=on", "option concurrent is on: it must be auto (1), off (0) or always (2)"),
+            (
+                "concurrent=yes",
+                "option concurrent is yes: it must be auto (1), on (3), off (0) or always (2)",
+            ),
         ] {
             let (config, told) = set(text);
             assert_eq!(config, Config::default(), "{text}");

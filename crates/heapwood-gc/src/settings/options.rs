@@ -122,9 +122,10 @@ macro_rules! options_list {
             arena_faults: bool = false, Switch 0..=1, Everyone;
 
             /// Full markings beside the program, so that stops do not grow with the heap: `auto`, where that pays (threads
-            /// poll, there are two cores, 32 MiB are alive); `off`, never; `always`, for tests. They need
-            /// `background_release`, take a core while they last, and more memory.
-            concurrent: Concurrent = Concurrent::Off, When 0..=2, Everyone;
+            /// poll, there are two cores, 32 MiB are alive) and no type has a trace function; `on`, with trace functions,
+            /// too, which run beside the program then; `off`, never; `always`, for tests. They need `background_release`,
+            /// and take a core while they last.
+            concurrent: Concurrent = Concurrent::Auto, Beside 0..=3, Everyone;
         }
     };
 }
@@ -452,14 +453,14 @@ mod tests {
     #[test]
     fn the_words_of_concurrent_are_its_numbers() {
         let option = OptionInfo::find("concurrent").unwrap();
-        for (number, word) in (0..).zip(Generational::WORDS) {
+        for (number, word) in (0..).zip(Concurrent::WORDS) {
             let value = Concurrent::of_number(number);
-            assert_eq!((value as u64, Generational::parse(word)), (number, Some(number)));
+            assert_eq!((value as u64, Concurrent::parse(word)), (number, Some(number)));
             assert_eq!(option.show(number).to_string(), word);
             let mut config = Config::default();
             config.set(option, number).unwrap();
             assert_eq!(config, Config::default().concurrent(value));
         }
-        assert_eq!((Generational::parse("on"), option.check(3).is_err()), (None, true));
+        assert_eq!((Concurrent::parse("yes"), option.check(4).is_err()), (None, true));
     }
 }

@@ -10,7 +10,7 @@ use crate::layout::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
 use crate::layout::size_class::SizeClass;
 use crate::lock_order::SHAPES;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use heapwood_layout::Layout;
 use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{ForkLock, KernelRef, MappedArray, MappedIndex, OsError, TimedLock};
@@ -24,6 +24,8 @@ pub(crate) struct Shapes {
     /// The numbers in use, 0 included.
     count: AtomicU32,
     programs: Programs,
+    /// One of them has a trace function.
+    traces: AtomicBool,
     registering: TimedLock<ShapeRegistration, SHAPES>,
 }
 
@@ -46,6 +48,7 @@ impl Shapes {
             shapes: MappedArray::new(kernel, MAX_SHAPES)?,
             count: AtomicU32::new(WELL_KNOWN),
             programs: Programs::new(kernel)?,
+            traces: AtomicBool::new(false),
             registering: TimedLock::new(registering),
         };
         (1..WELL_KNOWN).try_for_each(|number| {
@@ -64,6 +67,11 @@ impl Shapes {
     /// The programs of shapes.
     pub(crate) fn programs(&self) -> &Programs {
         &self.programs
+    }
+
+    /// Whether a shape has a trace function. A thread that has stopped all others sees that of each object that exists.
+    pub(crate) fn have_traces(&self) -> bool {
+        self.traces.load(Ordering::Relaxed)
     }
 
     /// The longest that the lock for registering was held, in ticks.
@@ -167,7 +175,10 @@ impl Shapes {
         if count as usize >= MAX_SHAPES {
             return Err(ShapeError::TooMany);
         }
+        let traces = wanted.trace().is_some();
         self.add(&mut registering, count, wanted, commit).map_err(ShapeError::Kernel)?;
+        // Before there is an object of the shape.
+        self.traces.fetch_or(traces, Ordering::Relaxed);
         self.count.store(count + 1, Ordering::Release);
         Ok(ShapeId::from_index(count))
     }

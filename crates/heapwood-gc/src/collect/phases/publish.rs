@@ -52,6 +52,7 @@ impl Collector {
             overflowed: pause.state().remembered().has_overflowed(),
             nursery_is_on: work.nursery.is_on(),
             session: work.session.phase(),
+            may_mark_beside: self.may_mark_beside(pause.state()),
             waits: cause.may_wait() && self.has_much_first(pause),
             deadline: times.marking.wall.saturating_add(time),
         })

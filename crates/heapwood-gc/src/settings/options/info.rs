@@ -1,6 +1,7 @@
 //! The description of an option: its range, its default, its help, and its values in words. Invariant: the range holds
 //! the default.
 
+use super::concurrent::Concurrent;
 use super::gc_trace::GcTrace;
 use super::generational::Generational;
 use super::stop::Stop;
@@ -27,8 +28,10 @@ pub enum OptionUnit {
     Switch,
     /// Words that choose reports ([`GcTrace`](super::GcTrace)).
     Trace,
-    /// `off`, `auto` or `always`, as of [`Generational`](super::Generational) and [`Concurrent`](super::Concurrent).
+    /// One of the words of [`Generational`](super::Generational).
     When,
+    /// One of the words of [`Concurrent`](super::Concurrent).
+    Beside,
     /// One of the words of [`Stop`](super::Stop).
     Stops,
     /// A signal, by its number or name.
@@ -38,7 +41,8 @@ pub enum OptionUnit {
 impl OptionUnit {
     /// Whether its values are only words.
     pub(crate) fn is_in_words(self) -> bool {
-        matches!(self, OptionUnit::Switch | OptionUnit::Trace | OptionUnit::When | OptionUnit::Stops)
+        use OptionUnit::{Beside, Stops, Switch, Trace, When};
+        matches!(self, Switch | Trace | When | Beside | Stops)
     }
 }
 
@@ -99,6 +103,7 @@ impl OptionInfo {
             (OptionUnit::Switch, ..) => f.write_str("on (1) or off (0)"),
             (OptionUnit::Trace, ..) => f.write_str("1, phases, 1+phases or off"),
             (OptionUnit::When, ..) => f.write_str("auto (1), off (0) or always (2)"),
+            (OptionUnit::Beside, ..) => f.write_str("auto (1), on (3), off (0) or always (2)"),
             (OptionUnit::Stops, ..) => f.write_str("polls (0) or signals (1)"),
             (_, 0, u64::MAX) => f.write_str("any"),
             (OptionUnit::Signal, least, most) => write!(f, "{least} to {most}, or a name such as SIGUSR1"),
@@ -124,6 +129,7 @@ impl OptionInfo {
             (OptionUnit::Switch, 1) => f.write_str("on"),
             (OptionUnit::Trace, words) => f.write_str(GcTrace::words(words)),
             (OptionUnit::When, n @ 0..=2) => f.write_str(Generational::WORDS[n as usize]),
+            (OptionUnit::Beside, n @ 0..=3) => f.write_str(Concurrent::WORDS[n as usize]),
             (OptionUnit::Stops, n @ 0..=1) => f.write_str(Stop::WORDS[n as usize]),
             (OptionUnit::Signal, number) => match signal::name(number as i32) {
                 Some(name) => f.write_str(name),

@@ -9,6 +9,7 @@ mod idle;
 mod requests;
 mod several;
 mod shaded;
+mod traced;
 mod verified;
 
 use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
