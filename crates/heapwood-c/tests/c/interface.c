@@ -124,7 +124,7 @@ static void options(void) {
     REFUSED(process_memory, 1, "at least 16 MiB");
     REFUSED(trace, HW_TRACE_OFF | HW_TRACE_PHASES, "option trace");
     REFUSED(mark_threads, 129, "1 to 128");
-    REFUSED(concurrent, 3, "it must be auto (1), off (0) or always (2)");
+    REFUSED(concurrent, 4, "it must be auto (1), on (3), off (0) or always (2)");
 
     /* Marking beside the program needs polls and the heap's thread: always is refused without, auto is off. */
     hw_options usual = o;

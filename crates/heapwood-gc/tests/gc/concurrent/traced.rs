@@ -93,7 +93,8 @@ fn a_trace_function_may_come_when_a_start_has_been_asked_for() {
         while full(&stats(&heap)) == full(&before) {
             mutator.blocking(std::thread::yield_now).unwrap();
         }
-        assert_eq!(stats(&heap).concurrent_markings, 0);
+        // While the heap was filled there may have been one.
+        assert_eq!(stats(&heap).concurrent_markings, before.concurrent_markings);
         check_list(roots.get(0), NODES, 0);
     }
 }

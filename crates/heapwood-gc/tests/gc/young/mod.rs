@@ -3,12 +3,13 @@
 //! counted: these have all the time in the world.
 
 use core::time::Duration;
+use heapwood_gc::settings::options::Concurrent;
 use heapwood_gc::{Config, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_layout::TypeDescriptor;
 
 /// No collection of everything is due in these tests.
-const LARGE: Config = PRECISE.min_heap(1 << 30);
+const LARGE: Config = PRECISE.min_heap(1 << 30).concurrent(Concurrent::Off);
 
 /// Each of the objects of a list has so many words, the first of which leads to the next.
 const WORDS: usize = 1024;
