@@ -173,7 +173,7 @@ fn a_heap_may_go_while_several_mark_it() {
 
 /// Visits the object's first word after a nap.
 unsafe extern "C" fn trace_slowly(object: *mut u8, _size: usize, context: *mut TraceContext) {
-    std::thread::sleep(core::time::Duration::from_micros(300));
+    std::thread::sleep(core::time::Duration::from_millis(3));
     // SAFETY: the context is passed on as it came, and word 0 is a pointer.
     unsafe { Tracer::from_context(context).visit(object.cast::<usize>().read()) };
 }
