@@ -99,7 +99,10 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
             everything(world, &all)?;
         }
     }
-    world.graves.extend(gone);
+    // Where a young collection may keep more than it must, a dead object may still exist: a stray word of the program would
+    // keep it.
+    let exists = |at: &Masked| world.heap.objects().find(at.addr()).is_some();
+    world.graves.extend(gone.into_iter().filter(|at| exact || !exists(at)));
     world.graves.extend(arena_graves.into_iter().take(3));
     world.let_go_of_headers();
     let excess = world.graves.len().saturating_sub(64);
