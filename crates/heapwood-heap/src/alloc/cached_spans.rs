@@ -7,6 +7,7 @@
 use crate::alloc::thread_cache::ThreadCache;
 use crate::freed::FreedCells;
 use crate::policy::refill::{self, Forecast};
+use crate::reclaim::central::SpansWithoutFree;
 use crate::spans::lookup::Spans;
 use crate::spans::span_list::SpanList;
 use core::cell::Cell;
@@ -18,8 +19,8 @@ use heapwood_pages::{PageCount, PageIndex};
 pub(crate) struct CachedSpans {
     /// Spans with free cells, to be used next.
     pub(super) spans: Cell<SpanList>,
-    /// Spans without free cells.
-    pub(super) used: Cell<SpanList>,
+    /// Spans without free cells: first those that the sweep found full, then those that its buffer used up.
+    without_free: Cell<SpanList>,
     pub(super) freed: Cell<FreedCells>,
     /// The batch size of the last refill, and the cycle of that refill.
     batch: Cell<u16>,
@@ -30,6 +31,8 @@ pub(crate) struct CachedSpans {
     held: Cell<u32>,
     /// Pages of the spans that the buffer got recently: a part of the mutator's demand ([`ThreadCache`]).
     demand: Cell<u16>,
+    /// The number of spans that the sweep found full.
+    full: Cell<u16>,
 }
 
 // Each mutator has one for each shape. A cache line keeps the shapes in use compact.
@@ -94,8 +97,31 @@ impl CachedSpans {
 
     /// Adds a used-up span.
     pub(super) fn add_used(&self, spans: &Spans, page: PageIndex) {
-        let mut used = self.used.get();
-        used.push(spans, page);
-        self.used.set(used);
+        let mut list = self.without_free.get();
+        list.push(spans, page);
+        self.without_free.set(list);
+    }
+
+    /// Adds spans that the sweep found full.
+    pub(super) fn add_full(&self, spans: &Spans, full: SpanList) {
+        let mut list = self.without_free.get();
+        list.prepend(spans, full);
+        self.without_free.set(list);
+        // More than it can count are taken for used-up ones: they are swept once too often.
+        self.full.set(self.full.get().saturating_add(full.len().min(u16::MAX as u32) as u16));
+    }
+
+    /// Takes the spans without free cells.
+    pub(super) fn take_without_free(&self, spans: &Spans) -> SpansWithoutFree {
+        let (mut used, count) = (self.without_free.take(), self.full.take() as u32);
+        let mut full = used.split(spans, count);
+        // The last of them may share a batch with others.
+        full.append(spans, used.split(spans, count - full.len()));
+        SpansWithoutFree { used, full }
+    }
+
+    /// All spans without free cells.
+    pub(super) fn without_free(&self) -> SpanList {
+        self.without_free.get()
     }
 }

@@ -181,11 +181,10 @@ impl Owner<'_> {
         let (cached, table) = (self.cache().cached(request.id), self.heap().spans());
         let mut usable = spans;
         if !swept {
-            let mut used = cached.used.get();
-            let swept;
-            (usable, swept) = self.sweeper().sweep_taken(spans, &mut used);
+            let (sorted, swept) = self.sweeper().sweep_taken(spans);
             self.cache().note_swept(swept);
-            cached.used.set(used);
+            cached.add_full(table, sorted.full);
+            usable = sorted.partial;
         }
         self.cache().note_cached(usable.len() as usize * request.span_bytes());
         let mut waiting = cached.spans.get();
@@ -240,7 +239,8 @@ impl Owner<'_> {
     /// Returns the used-up spans of a shape, and its freed cells if they are many.
     pub(super) fn return_used_spans(&self, central: &mut Central, id: ShapeId) {
         let cached = self.cache().cached(id);
-        self.sweeper().return_spans(central, id, cached.used.take(), ReturnedSpans::default());
+        let without_free = cached.take_without_free(self.heap().spans());
+        self.sweeper().return_spans(central, id, without_free, ReturnedSpans::default());
         if refill::returns_freed(cached.freed.get().len(self.full_cycle()), true) {
             self.sweeper().add_freed(central, id, cached.freed.take());
         }

@@ -10,7 +10,7 @@ use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
 use crate::marks::PAGE_WORDS;
-use crate::reclaim::central::Central;
+use crate::reclaim::central::{Central, SpansWithoutFree};
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
@@ -75,7 +75,13 @@ impl Owner<'_> {
             visited += 1;
             let mut waiting = cached.spans.take();
             self.cache().note_uncached(usize::MAX);
-            waiting.append(self.heap().spans(), cached.used.take());
+            let SpansWithoutFree { used, full } = cached.take_without_free(self.heap().spans());
+            waiting.append(self.heap().spans(), used);
+            if is_after_young {
+                self.sweeper().add_full(central, id, full);
+            } else {
+                waiting.append(self.heap().spans(), full);
+            }
             self.sweeper().add_unswept(central, id, waiting);
             match buffer.span() {
                 Some(page) if self.keeps_runs() || self.may_keep(buffer, page) => {
@@ -197,7 +203,7 @@ impl Owner<'_> {
         self.cache().for_each_active(|id| {
             self.cache().cached(id).forget_refills();
             let given = self.sweeper().returned_spans(self.take_waiting(id));
-            self.sweeper().return_spans(central, id, SpanList::EMPTY, given);
+            self.sweeper().return_spans(central, id, SpansWithoutFree::default(), given);
         });
         self.cache().note_uncached(usize::MAX);
     }
@@ -214,7 +220,7 @@ impl Owner<'_> {
     /// Returns all spans of a shape of a mutator that is stopped or leaves; other mutators may use the rest.
     fn return_shape(&self, central: &mut Central, id: ShapeId) {
         let (heap, spans, cached) = (self.heap(), self.heap().spans(), self.cache().cached(id));
-        let (mut used, mut partial) = (cached.used.take(), SpanList::EMPTY);
+        let (mut without_free, mut partial) = (cached.take_without_free(spans), SpanList::EMPTY);
         let buffer = self.buffer(id);
         if let Some(page) = buffer.span() {
             let span = spans.own(page);
@@ -222,7 +228,7 @@ impl Owner<'_> {
             self.forget(buffer, page);
             let free = heap.free_cells(span);
             if free == 0 {
-                used.push(spans, page);
+                without_free.used.push(spans, page);
             } else {
                 self.cache().refund(free * span.object_bytes());
                 partial.push(spans, page);
@@ -232,7 +238,7 @@ impl Owner<'_> {
         cached.forget_refills();
         partial.append(spans, self.take_waiting(id));
         self.cache().note_uncached(usize::MAX);
-        self.sweeper().return_spans(central, id, used, self.sweeper().returned_spans(partial));
+        self.sweeper().return_spans(central, id, without_free, self.sweeper().returned_spans(partial));
         self.sweeper().add_freed(central, id, cached.freed.take());
     }
 
@@ -241,7 +247,7 @@ impl Owner<'_> {
         self.cache().for_each_active(|id| {
             let cached = self.cache().cached(id);
             f(cached.spans.get(), true);
-            f(cached.used.get(), false);
+            f(cached.without_free(), false);
         });
         let swept = self.cache().swept_spans().get();
         f(swept.partial, true);

@@ -9,7 +9,7 @@
 //!      |                       |   \----------------taken---------------/
 //!      |                       \--------------------taken-------- PARTIAL
 //!      |--swept for all, some cells free----------------------------^
-//!      |--swept for all, no cell free--> FULL
+//!      |--swept, no cell free--> FULL
 //!      \--swept for all, no object alive--> free pages
 //!   a young collection: USED, BEGUN and the mutators' cached spans become UNSWEPT again
 //!   a full collection: FULL and PARTIAL, too
@@ -131,6 +131,22 @@ pub(crate) enum SweepBatch {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct SweptSpans {
     pub(crate) shape: u32,
+    pub(crate) partial: SpanList,
+    pub(crate) full: SpanList,
+}
+
+/// Spans of a shape without free cells, of which a mutator has used some up, and the others were full when it swept them.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SpansWithoutFree {
+    /// Allocated from in this cycle.
+    pub(crate) used: SpanList,
+    /// Not allocated from: they need no sweep before the next full marking.
+    pub(crate) full: SpanList,
+}
+
+/// Swept spans of a shape, with free cells and without.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct SortedSpans {
     pub(crate) partial: SpanList,
     pub(crate) full: SpanList,
 }
@@ -343,6 +359,14 @@ impl Central {
             self.note_returned(used);
             self.touched += used.len() as usize;
             self.lists(heap, demand, shape).used.append(heap.spans(), used);
+        }
+    }
+
+    /// Adds spans that were full when a mutator swept them.
+    pub(crate) fn add_full(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, full: SpanList) {
+        if !full.is_empty() {
+            self.note_returned(full);
+            self.lists(heap, demand, shape).full.append(heap.spans(), full);
         }
     }
 

@@ -17,7 +17,8 @@ use crate::pages::page_blocks::CacheTarget;
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::available::Available;
 use crate::reclaim::central::{
-    Account, Central, RefillResult, ReturnedSpans, ShapeLists, SweepBatch, SweptSpans,
+    Account, Central, RefillResult, ReturnedSpans, ShapeLists, SortedSpans, SpansWithoutFree, SweepBatch,
+    SweptSpans,
 };
 use crate::reclaim::clock::{ReclaimClock, SweepTimer, Sweeping, Swept};
 use crate::reclaim::empty_spans::EmptySpans;
@@ -188,19 +189,25 @@ impl Sweeper {
         (refill, freed)
     }
 
-    /// Takes back spans of a mutator: used-up ones, and those with free cells.
+    /// Takes back spans of a mutator: those without free cells, and those with some.
     pub(crate) fn return_spans(
         &self,
         central: &mut Central,
         shape: ShapeId,
-        used: SpanList,
+        without_free: SpansWithoutFree,
         returned: ReturnedSpans,
     ) {
-        central.add_used(&self.heap, &self.demand, shape, used);
+        central.add_used(&self.heap, &self.demand, shape, without_free.used);
+        self.add_full(central, shape, without_free.full);
         if !returned.begun.is_empty() || !returned.untouched.is_empty() {
             central.add_returned(&self.heap, &self.demand, shape, returned);
             self.update_available(central, shape);
         }
+    }
+
+    /// Takes back spans that were full when a mutator swept them.
+    pub(crate) fn add_full(&self, central: &mut Central, shape: ShapeId, full: SpanList) {
+        central.add_full(&self.heap, &self.demand, shape, full);
     }
 
     /// Sorts the spans with free cells that a mutator returns.
@@ -389,17 +396,21 @@ impl Sweeper {
         swept
     }
 
-    /// Sweeps spans that a mutator took; adds those without a free cell to `used`, and returns the others.
-    pub(crate) fn sweep_taken(&self, mut taken: SpanList, used: &mut SpanList) -> (SpanList, Swept) {
-        let (spans, mut cached) = (self.heap.spans(), SpanList::EMPTY);
+    /// Sweeps spans that a mutator took, and sorts them: even without an object they stay the mutator's.
+    pub(crate) fn sweep_taken(&self, mut taken: SpanList) -> (SortedSpans, Swept) {
+        let (spans, mut sorted) = (self.heap.spans(), SortedSpans::default());
         let (mut timer, swept) = (SweepTimer::start(), taken.len());
         while let Some(page) = taken.pop(spans) {
             let span = spans.at(page);
-            let live = self.sweep_span(page, span);
-            if live == span.cells() { used.push(spans, page) } else { cached.push(spans, page) }
+            if self.sweep_span(page, span) == span.cells() {
+                span.set_held(false);
+                sorted.full.push(spans, page);
+            } else {
+                sorted.partial.push(spans, page);
+            }
         }
         timer.swept(swept);
-        (cached, timer.finish())
+        (sorted, timer.finish())
     }
 
     /// Sweeps a span that this thread took from an unswept list; returns its number of live cells.

@@ -4,6 +4,7 @@
 use crate::space::{CONFIG, Heap};
 use heapwood_heap::{Collection, MAX_SMALL, SpaceConfig};
 use heapwood_layout::TypeDescriptor;
+use heapwood_pages::PAGE_SIZE;
 
 const MIB: usize = 1 << 20;
 
@@ -76,4 +77,37 @@ fn what_pauses_look_at_does_not_grow_with_the_heap() {
         assert!(large <= small + 16, "{small} words of a heap of 16 MiB, {large} of one of 256 MiB");
         assert!((100..2000).contains(&small), "{small}");
     }
+}
+
+#[test]
+fn spans_that_a_mutator_found_full_are_left_alone() {
+    const SIZE: usize = 64;
+    const CELLS: usize = PAGE_SIZE / SIZE;
+    let heap = Heap::new(CONFIG);
+    let owners = || std::iter::once_with(|| heap.owner());
+    let shape = heap.shape(SIZE, TypeDescriptor::no_pointers(SIZE).unwrap());
+    let make = |count: usize| (0..count).map(|_| heap.allocate(shape, SIZE).unwrap()).collect::<Vec<_>>();
+    // Of each eight spans of a page seven stay full.
+    let is_dead = |&i: &usize| (i / CELLS).is_multiple_of(8) && i % CELLS < CELLS * 3 / 4;
+    let made = make(16 * MIB / SIZE);
+    heap.cycle((0..made.len()).filter(|i| !is_dead(i)).map(|i| made[i]));
+    // Free cells of old spans come first.
+    let young = make(128 * CELLS / 2);
+    let taken = heap.space.stats().spans_taken as usize;
+    assert!(young.iter().all(|object| made.contains(object)) && taken > 512, "{taken} spans");
+    heap.space.finish_sweep();
+    heap.owner().publish();
+    let stopped = heap.stopped();
+    assert_eq!(stopped.promote(owners()).0, young.len());
+    let visited = stopped.visited();
+    assert!(visited < taken, "{visited} spans and words for {taken} spans");
+    stopped.end_marking(Collection::Young, owners(), usize::MAX, 0);
+    drop(stopped);
+    // Only the spans that were used are swept.
+    let swept = || heap.space.stats().swept_by_collector as usize;
+    let before = swept();
+    heap.space.finish_sweep();
+    let swept = swept() - before;
+    assert!(swept < taken / 2, "{swept} of {taken} spans were swept");
+    heap.check().unwrap();
 }
