@@ -111,7 +111,9 @@ impl Collector {
             if work.session.is_active() {
                 return true;
             }
-            work.session = Session::None;
+            if let Some(session) = work.session.take() {
+                work.marking.keep(session);
+            }
             if !self.may_mark_beside(state) {
                 // A trace function has come meanwhile: the pause has marked everything.
                 return false;

@@ -66,7 +66,9 @@ impl Collector {
                 state.marking_requests().go_on();
                 return Ok(TryCollect::Begun);
             }
-            work.session = Session::None;
+            if let Some(session) = work.session.take() {
+                work.marking.keep(session);
+            }
             tried?;
             if !self.may_mark_beside(state) {
                 // A trace function has come meanwhile: the pause has marked everything.

@@ -21,10 +21,18 @@ impl Session {
         }
     }
 
+    /// Forgets it; returns it, if there was one.
+    pub(super) fn take(&mut self) -> Option<MarkSession> {
+        match core::mem::replace(self, Session::None) {
+            Session::None => None,
+            Session::Starting(session) | Session::Active(session) => Some(session),
+        }
+    }
+
     /// There is none if it was about to start.
     pub(super) fn forget_start(&mut self) {
         if self.phase() == SessionPhase::Starting {
-            *self = Session::None;
+            self.take();
         }
     }
 

@@ -22,6 +22,8 @@ use heapwood_os::{KernelRef, OsError, Pagemap, process::cores};
 pub(crate) struct Marking {
     kernel: KernelRef,
     stacks: MarkStacks,
+    /// Those of the next concurrent marking: the last one has left them, so that no pause unmaps them.
+    spare: Option<MarkStacks>,
     rescan: RescanSet,
     /// The configured capacity of each stack, if any.
     edges: Option<usize>,
@@ -47,6 +49,7 @@ impl Marking {
         Ok(Marking {
             kernel,
             stacks: MarkStacks::sized(kernel, edges, reservation)?,
+            spare: None,
             rescan: RescanSet::new(kernel, reservation)?,
             edges,
             markers: config.mark_threads.unwrap_or_else(|| cores::available().min(most)),
@@ -142,8 +145,17 @@ impl Marking {
     }
 
     /// A concurrent marking, with memory of its own.
-    pub(crate) fn new_session(&self, state: &State) -> Result<MarkSession, OsError> {
-        MarkSession::new(self.kernel, self.edges, state)
+    pub(crate) fn new_session(&mut self, state: &State) -> Result<MarkSession, OsError> {
+        let stacks = match self.spare.take() {
+            Some(stacks) => stacks,
+            None => MarkStacks::sized(self.kernel, self.edges, state.space().reservation_bytes())?,
+        };
+        MarkSession::new(self.kernel, self.edges, state, stacks)
+    }
+
+    /// Keeps the memory of a marking that has ended, or has not started.
+    pub(crate) fn keep(&mut self, session: MarkSession) {
+        self.spare = Some(session.into_stacks());
     }
 
     /// In a forked child: abandons a marking at whatever point it had reached.
@@ -179,6 +191,7 @@ impl Marking {
     /// Gives memory back after a deep marking.
     pub(crate) fn trim(&mut self) {
         self.stacks.trim();
+        self.spare.iter_mut().for_each(MarkStacks::trim);
         self.workers.iter_mut().flatten().filter(|workers| workers.are_here()).for_each(Workers::trim);
     }
 }

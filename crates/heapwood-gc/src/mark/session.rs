@@ -52,13 +52,22 @@ pub(crate) struct MarkSession {
 }
 
 impl MarkSession {
-    /// Allocates the stacks, and the log of objects that mutators shade, with N entries each if the option is set.
-    pub(super) fn new(kernel: KernelRef, edges: Option<usize>, state: &State) -> Result<Self, OsError> {
+    /// With these empty stacks, and the log of objects that mutators shade, with N entries if the option is set.
+    pub(super) fn new(
+        kernel: KernelRef,
+        edges: Option<usize>,
+        state: &State,
+        stacks: MarkStacks,
+    ) -> Result<Self, OsError> {
         let reservation = state.space().reservation_bytes();
-        let stacks = MarkStacks::sized(kernel, edges, reservation)?;
         state.marking_log().begin(kernel, edges, (reservation, state.space().committed_end()))?;
         let none = MarkTotals::default();
         Ok(MarkSession { stacks, totals: none, began: 0, since: none, cycle: MarkCycle { marked: 0, ns: 0 } })
+    }
+
+    /// Its stacks, which are empty before it starts and after it has ended.
+    pub(super) fn into_stacks(self) -> MarkStacks {
+        self.stacks
     }
 
     /// Takes the snapshot: scans all roots, since they may be gone later.

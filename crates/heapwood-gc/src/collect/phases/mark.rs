@@ -36,7 +36,9 @@ impl Collector {
         if let PauseKind::FinalMark(_) = kind {
             work.concurrent.ended =
                 work.session.active().map(|session| (session.cycle(), session.promoted()));
-            work.session = Session::None;
+            if let Some(session) = work.session.take() {
+                work.marking.keep(session);
+            }
             work.concurrent.idle = false;
             world.note_large_survivors();
             state.marking_log().end(|object| world.forget_freed(object));

@@ -19,6 +19,7 @@ use heapwood_gc::{Config, Heap, HeapBox, Mutator, Tracer, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ArenaKind, ObjectRef};
 use heapwood_layout::{TraceContext, TypeDescriptor};
+use heapwood_os::testing::faulty::Faulty;
 
 fn rounds(usual: u64) -> u64 {
     if is_long() { usual * 50 } else { usual }
@@ -141,6 +142,29 @@ fn a_full_collection_ends_a_marking_first_and_a_young_one_does_not() {
     assert!(mutator.find(to).is_some() && mutator.find(from).is_some());
     mutator.collect().unwrap();
     assert!(mutator.find(to).is_some() && mutator.find(from).is_none());
+}
+
+/// What it needs is mapped before its first pause, and is there for the next one: no pause maps or unmaps.
+#[test]
+fn markings_after_the_first_ask_the_kernel_for_nothing() {
+    let kernel: &'static Faulty = Box::leak(Box::default());
+    let config = PRECISE.min_heap(256 << 20).background_release(false).generational(ALWAYS);
+    let heap = Heap::create(kernel, config).unwrap();
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    roots.set(0, new(&mutator, node));
+    let mark = || {
+        assert!(mutator.incremental_marking().begin().unwrap());
+        while mutator.incremental_marking().step(8).unwrap() {}
+        assert!(mutator.incremental_marking().finish().unwrap());
+    };
+    let before = kernel.requests();
+    mark();
+    let first = kernel.requests();
+    (0..8).for_each(|_| mark());
+    assert!(first > before, "the first marking needs memory");
+    assert_eq!(kernel.requests() - first, 0, "requests of eight more");
 }
 
 /// What a large array refers to moves to where the marking has been, piece by piece; and what does is freed before all of it was
