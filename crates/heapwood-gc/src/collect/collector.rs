@@ -63,6 +63,13 @@ impl Work {
         }
     }
 
+    /// Ends the session of a concurrent marking, or gives up its start. Its memory is kept.
+    pub(super) fn end_session(&mut self) {
+        if let Some(session) = self.session.take() {
+            self.marking.keep(session);
+        }
+    }
+
     /// The size of the heap when the last collection ended: what is alive, and what arenas have left.
     pub(super) fn size(&self, state: &State) -> usize {
         state.cycles().live() + self.left_by_arenas

@@ -111,9 +111,7 @@ impl Collector {
             if work.session.is_active() {
                 return true;
             }
-            if let Some(session) = work.session.take() {
-                work.marking.keep(session);
-            }
+            work.end_session();
             if !self.may_mark_beside(state) {
                 // A trace function has come meanwhile: the pause has marked everything.
                 return false;

@@ -66,9 +66,7 @@ impl Collector {
                 state.marking_requests().go_on();
                 return Ok(TryCollect::Begun);
             }
-            if let Some(session) = work.session.take() {
-                work.marking.keep(session);
-            }
+            work.end_session();
             tried?;
             if !self.may_mark_beside(state) {
                 // A trace function has come meanwhile: the pause has marked everything.

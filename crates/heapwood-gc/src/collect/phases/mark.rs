@@ -36,9 +36,7 @@ impl Collector {
         if let PauseKind::FinalMark(_) = kind {
             work.concurrent.ended =
                 work.session.active().map(|session| (session.cycle(), session.promoted()));
-            if let Some(session) = work.session.take() {
-                work.marking.keep(session);
-            }
+            work.end_session();
             work.concurrent.idle = false;
             world.note_large_survivors();
             state.marking_log().end(|object| world.forget_freed(object));
