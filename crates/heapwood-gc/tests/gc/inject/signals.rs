@@ -15,6 +15,14 @@ use std::os::unix::process::ExitStatusExt;
 /// What is dead is filled.
 const CHECKED: heapwood_gc::Config = BY_SIGNALS.verify(true).background_release(false);
 
+/// Counts collections, so that a process that hangs is known from one that has little of the machine.
+static COLLECTIONS: AtomicUsize = AtomicUsize::new(0);
+
+fn collect(heap: &Heap) {
+    heap.collect().unwrap();
+    COLLECTIONS.fetch_add(1, Ordering::Relaxed);
+}
+
 /// How often the holder and the collector have come round.
 #[derive(Default)]
 struct Turns {
@@ -29,7 +37,7 @@ impl Turns {
             while self.held.load(Ordering::Acquire) < turn {
                 core::hint::spin_loop();
             }
-            heap.collect().unwrap();
+            collect(heap);
             self.collected.store(turn, Ordering::Release);
         }
     }
@@ -127,7 +135,8 @@ fn in_cells(fault: Planted) {
     });
 }
 
-/// A thread that takes spans and gives them back, stopped at any time.
+/// A thread that takes spans and gives them back, stopped at any time. Few stops meet it in a section, so a planted error is
+/// given collections until it has struck often.
 fn in_sections(fault: Planted) {
     let (heap, over) = (heap(CHECKED), AtomicBool::new(false));
     let kinds = [masked(&heap, 250, &[0]), masked(&heap, 100, &[0]), masked(&heap, 5000, &[0])];
@@ -142,7 +151,13 @@ fn in_sections(fault: Planted) {
                 turn += 1;
             }
         });
-        (0..2000).for_each(|_| heap.collect().unwrap());
+        let struck = || fault.is_none() || heap.faults().injected() >= 500;
+        for turn in 0.. {
+            if turn >= 2000 && struck() {
+                break;
+            }
+            collect(&heap);
+        }
         over.store(true, Ordering::Relaxed);
     });
 }
@@ -153,7 +168,11 @@ fn in_sections(fault: Planted) {
 fn caught(play: fn(Planted), fault: Fault) {
     let child = Child::new().run(|| {
         std::thread::spawn(|| {
-            std::thread::sleep(std::time::Duration::from_secs(10));
+            let mut seen = None;
+            while seen != Some(COLLECTIONS.load(Ordering::Relaxed)) {
+                seen = Some(COLLECTIONS.load(Ordering::Relaxed));
+                std::thread::sleep(std::time::Duration::from_secs(5));
+            }
             eprintln!("it hangs");
             std::process::abort();
         });
