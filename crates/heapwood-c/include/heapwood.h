@@ -116,10 +116,8 @@ const hw_error *hw_last_error(const hw_mutator *m);
  * eighths of what they allow, then allocation fails with HW_ELIMIT. The heap aims to keep the process a tenth below, and
  * collects more often for that.
  *
- * If more than 15/16 of the limit (or of those seven eighths) was live at the last collection, the collections that
- * allocation needs take at most half of the time. In between, an allocation that does not fit returns NULL, although a
- * collection might have made room. A program that then drops something and tries again may get a collection. hw_collect
- * always collects, and does not count. */
+ * An allocation fails for lack of room only after a full collection that has made none for it. So close to a limit, or
+ * with nothing dead, a program can spend most of its time collecting: leave some of the limit free. */
 
 /* Switches are 1 (on) or 0 (off), sizes bytes. docs/guide/options.md says more of each option: both are generated from
  * the library's one list. */

@@ -110,13 +110,10 @@ mod tests {
     fn the_longest_refusal_has_its_next_step() {
         let number = 123 << 32;
         let arenas = ArenaBytes { in_use: number, quarantined: number, ..ArenaBytes::default() };
-        let limit =
-            |put_off, arenas| AllocError::Limit { bytes: 64, limit: number, live: number, put_off, arenas };
+        let limit = |arenas| AllocError::Limit { bytes: 64, limit: number, live: number, arenas };
         let memory = |arenas| AllocError::Memory { bytes: 64, most: number, live: number, arenas };
         let none = ArenaBytes::default();
-        for error in
-            [limit(false, none), limit(true, none), memory(none), limit(true, arenas), memory(arenas)]
-        {
+        for error in [limit(none), memory(none), limit(arenas), memory(arenas)] {
             let (whole, text) = (error.to_string(), shown(error));
             println!("{} bytes: {text}", whole.len());
             assert!(text.contains(" or keep less alive"), "{text}");

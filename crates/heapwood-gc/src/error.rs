@@ -21,9 +21,6 @@ pub enum AllocError {
         limit: usize,
         /// Live bytes at the last collection.
         live: usize,
-        /// A collection was put off: with this much live memory it would free little, and collections would take more
-        /// than half of the time.
-        put_off: bool,
         /// The part that arenas have.
         arenas: ArenaBytes,
     },
@@ -125,15 +122,12 @@ fn tell_room(f: &mut fmt::Formatter<'_>, arenas: ArenaBytes, raise: &str) -> fmt
 impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AllocError::Limit { bytes, limit, live, put_off, arenas } => {
+            AllocError::Limit { bytes, limit, live, arenas } => {
                 write!(
                     f,
                     "no room for {bytes} bytes: the heap's limit is {limit} bytes, and {live} were live after the \
                      last collection"
                 )?;
-                if *put_off {
-                    write!(f, ", and collecting more often would take more than half of the time")?;
-                }
                 tell_room(f, *arenas, "raise the limit")
             }
             AllocError::Misuse(e) => e.fmt(f),

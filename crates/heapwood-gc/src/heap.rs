@@ -49,7 +49,6 @@ use core::mem::{ManuallyDrop, offset_of};
 use core::ops::Deref;
 use core::ptr::NonNull;
 use heapwood_heap::{Collection, MIN_RESERVATION, Space, SpaceConfig, rounded_reservation};
-use heapwood_os::process::clock;
 use heapwood_os::threads::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedBox};
 
@@ -152,7 +151,7 @@ impl Heap {
             },
         )?;
         let reservation = space.reservation_bytes();
-        let pacer = GoalPacer::new(&config, room, clock::monotonic_ns());
+        let pacer = GoalPacer::new(&config, room);
         let goal = pacer.goal(0, 0, pacer.bounds(0));
         let mut work = Work::new(Marking::new(kernel, &config, reservation)?, &config);
         let (budget, remembers, stores) = work.begin(goal);

@@ -316,15 +316,6 @@ impl Space {
         self.sweeper().lock().set_goal(bytes);
     }
 
-    /// Lets no collection become due in this cycle, however much is allocated; does nothing if another cycle has
-    /// begun.
-    pub fn put_off_collection(&self, cycle: u32) {
-        let mut central = self.sweeper().lock();
-        if self.cycle() == cycle {
-            central.set_budget(usize::MAX);
-        }
-    }
-
     /// Sets whether layouts without own spans keep using shared spans, however many objects they have. For tests and
     /// comparisons.
     pub fn set_always_shared(&self, on: bool) {

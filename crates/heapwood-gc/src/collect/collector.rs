@@ -286,9 +286,7 @@ impl Collector {
         if !wanted() || self.starts_marking(state, &mut work, cause) {
             return (false, work);
         }
-        let (cpu, began) = (clock::thread_cpu_ns(), clock::monotonic_ns());
-        // Those that the program asks for, and those that find enough, are not held against it.
-        let counts = cause.is_allocation() && self.pacer.is_near_limit(state.cycles().live_in_full());
+        let cpu = clock::thread_cpu_ns();
         let ends = work.session.is_active() && cause.expected(state, &work.nursery) == Collection::Full;
         if ends {
             // A concurrent marking ends first, in a stop.
@@ -299,9 +297,6 @@ impl Collector {
         // Its end frees what was dead when it started. Who asks for a collection, or finds no room, wants all.
         if !(ends && matches!(cause, Cause::BudgetExhausted(_))) {
             let Ok(()) = self.run_stopped(state, cause, &mut work);
-        }
-        if counts {
-            self.pacer.share().collected(began, clock::monotonic_ns());
         }
         self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
         (true, work)

@@ -1,7 +1,7 @@
 //! Allocation: the fast path, which takes the next cell of a mutator's allocation buffer, and the slow path, which may
 //! collect. Both are methods of a mutator, but need the heap's collector, and so lie above both. Invariant: an object
-//! is never collected before the store that makes it exist. Before an allocation fails, there was a collection that
-//! could have helped, unless the error says that it was put off.
+//! is never collected before the store that makes it exist. Before an allocation fails, there was a full collection that
+//! could have helped.
 
 use crate::collect::Cause;
 use crate::error::{AllocError, MisuseError};
@@ -11,7 +11,6 @@ use core::ptr::NonNull;
 #[cfg(doc)]
 use heapwood_heap::AllocBuffer;
 use heapwood_heap::{Collection, LargePages, ScanKind, ShapeId, SpaceError};
-use heapwood_os::process::clock;
 
 /// A large object with this many bytes to zero takes so long that other threads must not wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
@@ -130,7 +129,7 @@ impl Mutator {
         attempt: impl Fn() -> Result<R, SpaceError>,
     ) -> Result<R, AllocError> {
         let heap = self.heap();
-        let (state, space, pacer) = (heap.state(), heap.space(), heap.pacer());
+        let (state, space) = (heap.state(), heap.space());
         self.check().map_err(AllocError::Misuse)?;
         if self.is_thread_asked_to_stop() {
             self.safepoint_slow();
@@ -145,11 +144,9 @@ impl Mutator {
             let _ =
                 heap.collect_if(self, || state.full_collections().is_due(), Cause::Program(Collection::Full));
         }
-        let may_collect = || pacer.may_collect(state.cycles().live_in_full(), clock::monotonic_ns());
         let (mut collections, mut mine) = (0, 0);
         loop {
-            let (seen, cycle) =
-                ((state.cycles().collections(), state.cycles().full_collections()), space.cycle());
+            let seen = (state.cycles().collections(), state.cycles().full_collections());
             let (attempted, trimmed) = {
                 let _no_preempt = self.record().no_preempt();
                 let trimmed = (collections > 0).then(|| space.arenas().trimmed_in());
@@ -161,20 +158,11 @@ impl Mutator {
             };
             let due = matches!(refused, SpaceError::CollectionDue);
             match refused {
-                // Other threads may have used up a new budget meanwhile, so a second due collection is no failure. Near
-                // a limit a collection may be put off: then the remaining memory is used first.
-                SpaceError::CollectionDue if !may_collect() => {
-                    let _no_preempt = self.record().no_preempt();
-                    space.put_off_collection(cycle);
-                    continue;
-                }
+                // Other threads may have used up a new budget meanwhile, so a second due collection is no failure.
                 SpaceError::CollectionDue => {}
                 // The same holds for memory that other threads have taken since; but fragmented memory never fits.
-                _ if collections > 0 && !self.may_find_room(bytes, (collections, mine), trimmed)
-                    || !may_collect() =>
-                {
-                    pacer.share().refused();
-                    return Err(self.allocation_error(bytes, refused, collections == 0));
+                _ if collections > 0 && !self.may_find_room(bytes, (collections, mine), trimmed) => {
+                    return Err(self.allocation_error(bytes, refused));
                 }
                 _ => collections += 1,
             }
@@ -216,14 +204,14 @@ impl Mutator {
     }
 
     #[cold]
-    fn allocation_error(&self, bytes: usize, refused: SpaceError, put_off: bool) -> AllocError {
+    fn allocation_error(&self, bytes: usize, refused: SpaceError) -> AllocError {
         let arenas = {
             let _no_preempt = self.record().no_preempt();
             self.shared().space().arenas().bytes()
         };
         let live = self.shared().cycles().live();
         match refused {
-            SpaceError::Limit { limit, .. } => AllocError::Limit { bytes, limit, live, put_off, arenas },
+            SpaceError::Limit { limit, .. } => AllocError::Limit { bytes, limit, live, arenas },
             SpaceError::Memory { most, .. } => AllocError::Memory { bytes, most, live, arenas },
             SpaceError::ReservationFull(e) => AllocError::ReservationFull(e),
             SpaceError::Kernel(e) => AllocError::Kernel(e),

@@ -1,8 +1,6 @@
 //! The goal: the size of the heap at which the next full collection is due. It is what is alive and its growth (`growth`), at
-//! least the minimum heap and at most the limit. Near a limit, where each collection frees little, a share of the time bounds
-//! collections instead. Invariant: a goal is at least what is alive, unless a limit is less.
+//! least the minimum heap and at most the limit. Invariant: a goal is at least what is alive, unless a limit is less.
 
-use super::share::CollectorShare;
 use super::tunables::goal::*;
 use crate::heap::room::Room;
 use crate::settings::options::Config;
@@ -31,24 +29,22 @@ fn goal(live: usize, growth: usize, bounds: Bounds) -> usize {
     goal
 }
 
-/// When full collections of one heap are due, and when one is worth it.
+/// When full collections of one heap are due.
 pub(crate) struct GoalPacer {
     percent: AtomicU32,
     min_heap: usize,
     limit: Option<usize>,
     room: Room,
-    share: CollectorShare,
 }
 
 impl GoalPacer {
-    /// For a heap with these settings, in this process, made at this time of the monotonic clock.
-    pub(crate) fn new(config: &Config, room: Room, now: u64) -> Self {
+    /// For a heap with these settings, in this process.
+    pub(crate) fn new(config: &Config, room: Room) -> Self {
         GoalPacer {
             percent: AtomicU32::new(config.percent),
             min_heap: room.min_heap(config),
             limit: config.limit,
             room,
-            share: CollectorShare::new(now),
         }
     }
 
@@ -70,16 +66,6 @@ impl GoalPacer {
     /// The goal after a full collection that found `live` bytes.
     pub(crate) fn goal(&self, live: usize, growth: usize, bounds: Bounds) -> usize {
         goal(live, growth, bounds)
-    }
-
-    pub(crate) fn share(&self) -> &CollectorShare {
-        &self.share
-    }
-
-    /// Whether a collection that is due or may help is worth it, of a heap in which the last full one found `live` bytes. Near
-    /// the limit each finds little, and without a bound a program would do nothing but collect; far from it there is no bound.
-    pub(crate) fn may_collect(&self, live: usize, now: u64) -> bool {
-        !self.is_near_limit(live) || self.share.allows(now)
     }
 
     /// Whether the last full collection found so much alive that little is left below what bounds the heap.

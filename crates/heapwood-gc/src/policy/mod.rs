@@ -4,9 +4,8 @@
 //! | file | what it decides |
 //! |---|---|
 //! | `growth` | how much larger than what is alive the heap may become |
-//! | `goal` | the size at which the next full collection is due, and whether one is worth it near a limit |
+//! | `goal` | the size at which the next full collection is due |
 //! | `nursery` | whether there are young collections, and when |
-//! | `share` | how much of the time collections may take near a limit |
 //! | `assist` | when others help with a marking beside the program |
 //! | `help` | whether workers help with a marking |
 //! | `idle` | when an idle heap is collected |
@@ -24,7 +23,6 @@ mod help;
 mod idle;
 mod nursery;
 mod release;
-mod share;
 mod start;
 mod tunables;
 

@@ -66,12 +66,6 @@ pub(crate) mod goal {
     pub(crate) const LEAST_BUDGET: usize = 64 << 10;
 }
 
-/// The time that collections may take near a limit.
-pub(super) mod share {
-    /// Nanoseconds of credit that can be saved, and owed beside a collection. Go's limiter keeps a bucket like it.
-    pub(in crate::policy) const MOST_CREDIT_NS: i64 = 50_000_000;
-}
-
 /// Whether workers help with a marking (docs/design/parallel-marking.md).
 pub(super) mod help {
     /// A marking that takes one thread this many nanoseconds may have help.

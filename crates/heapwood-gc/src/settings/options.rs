@@ -34,9 +34,8 @@ macro_rules! options_list {
             /// eighth of the bound.
             min_heap: usize = 4 << 20, Bytes 0..=u64::MAX, Everyone;
 
-            /// The bytes that objects may occupy, in whole pages. Allocation fails above it. If more than 15/16 of it
-            /// is live, collections take at most half of the time, and allocation may fail although one might make
-            /// room.
+            /// The bytes that objects may occupy, in whole pages. Allocation fails above it, after a
+            /// full collection has made no room.
             limit: Option<usize> = None, Bytes Config::MIN_LIMIT as u64..=u64::MAX, Everyone, "no limit of its own";
 
             /// The address space to reserve for objects, rounded up to a power of two. It costs no memory, but
