@@ -145,9 +145,9 @@ impl<'s> Stopped<'s> {
         self.sweeper.lock().counts().left_in_cycle
     }
 
-    /// How many of the `owners` allocate: they have a span that they allocate from.
-    pub fn allocating<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> usize {
-        owners.filter(|owner| owner.has_open_span()).count()
+    /// How many mutators allocate: they had a central refill in this cycle or in the one before. At least one.
+    pub fn allocating(&self) -> usize {
+        self.sweeper.lock().mutators()
     }
 
     /// Calls `f` with each span and its first page, in order of address.

@@ -259,13 +259,6 @@ impl Owner<'_> {
         self.cache().for_each_active(|id| self.buffer(id).span().into_iter().for_each(&mut f));
     }
 
-    /// Whether it has a span that it allocates from.
-    pub(crate) fn has_open_span(&self) -> bool {
-        let mut open = false;
-        self.for_each_own_span(|_| open = true);
-        open
-    }
-
     /// The number of cached pages.
     pub(crate) fn cached_pages(&self) -> PageCount {
         self.cache().pages().count()

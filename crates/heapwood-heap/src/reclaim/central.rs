@@ -520,7 +520,8 @@ impl Central {
         self.refilling_mutators += 1;
     }
 
-    fn mutators(&self) -> usize {
+    /// Mutators that refilled in this cycle or in the one before; at least one.
+    pub(crate) fn mutators(&self) -> usize {
         self.refilling_mutators.max(self.refilling_mutators_before).max(1)
     }
 

@@ -286,6 +286,27 @@ fn only_cells_that_are_not_written_whole_are_zeroed() {
     }
 }
 
+/// The one that finds the budget exhausted has no span to allocate from; it counts all the same.
+#[test]
+fn mutators_that_refill_count_as_allocating() {
+    let (heap, other) = (Heap::new(CONFIG), Heap::new(CONFIG));
+    let shape = ShapeId::no_pointers(SizeClass::of(1000));
+    let first = core::ptr::NonNull::new(other.memory.as_ptr()).unwrap();
+    // SAFETY: the memory is zeroed and long enough, both live as long as the heap, and the test has one thread.
+    let second = unsafe { heap.space.owner(first, &*other.local.at(0)) };
+    second.refill(shape, false).unwrap();
+    heap.space.set_budget(1 << 20);
+    while heap.allocate(shape, 1000).is_ok() {}
+    assert_eq!(heap.stopped().allocating(), 2);
+    second.flush();
+    for mutators in [2, 1] {
+        assert_eq!(heap.stopped().allocating(), mutators, "in this cycle, or in the one before");
+        heap.cycle(core::iter::empty());
+        heap.allocate(shape, 1000).unwrap();
+        heap.cycle(core::iter::empty());
+    }
+}
+
 #[test]
 fn the_budget_and_the_limit_refuse() {
     let heap = Heap::new(SpaceConfig { limit: Some(8 << 20), ..CONFIG });

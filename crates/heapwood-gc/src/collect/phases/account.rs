@@ -217,7 +217,7 @@ impl Collector {
             freed_little: totals.freed() < (totals.old + totals.allocated) / 4,
         };
         (work.spent, work.spent_by_all, work.starved) = (0, now, starved);
-        let mutators = pause.world().allocating(pause.owners());
+        let mutators = pause.world().allocating();
         work.growth.after_full(live, self.pacer().percent(), mutators, spent)
     }
 }
