@@ -34,6 +34,8 @@ pub(crate) struct Work {
     pub(super) growth: Growth,
     /// CPU time of collections since the last full one, and that of the process when it ended.
     pub(super) spent: u64,
+    /// Nanoseconds of pauses in which something was marked, since the last full collection.
+    pub(super) stopped: u64,
     pub(super) spent_by_all: u64,
     /// What visits had taken then that brought too little for lack of room ([`heapwood_heap::ReclaimTimes`]).
     pub(super) starved: u64,
@@ -54,6 +56,7 @@ impl Work {
             nursery: Nursery::new(config.generational),
             growth: Growth::new(config.min_heap),
             spent: 0,
+            stopped: 0,
             spent_by_all: clock::process_cpu_ns(),
             starved: 0,
             left_by_arenas: 0,

@@ -14,7 +14,7 @@ use crate::policy::{Efficiency, LEAST_BUDGET, MarkCycle, NextCollection, Spent};
 use crate::state::State;
 use core::sync::atomic::Ordering;
 use heapwood_heap::Collection;
-use heapwood_os::process::clock;
+use heapwood_os::process::{clock, cores};
 
 /// The totals of a collection, in bytes.
 pub(in crate::collect) struct CollectionTotals {
@@ -127,6 +127,7 @@ impl Collector {
         let cpu_ns = times.marked.cpu.saturating_sub(times.began.cpu) + marked.helpers_cpu_ns;
         work.spent += cpu_ns;
         let (ns, since) = (times.marked.wall - times.stopped.wall, times.since_last());
+        work.stopped += ns;
         CollectionTotals { ns, since, cpu_ns, stacks: pause.stack_bytes(), old, allocated, live }
     }
 
@@ -210,14 +211,16 @@ impl Collector {
     /// took.
     fn growth(&self, pause: &Pause<'_>, work: &mut Work, totals: &CollectionTotals, live: usize) -> usize {
         let starved = pause.space().reclaim_clock().times().starved_ns;
+        let mutators = pause.world().allocating();
+        // A pause costs each core that a mutator had.
+        let waited = (work.stopped * mutators.min(cores::available()) as u64).saturating_sub(work.spent);
         let now = clock::process_cpu_ns();
         let spent = Spent {
-            collecting_ns: work.spent + (starved - work.starved),
-            all_ns: now.saturating_sub(work.spent_by_all),
+            collecting_ns: work.spent + waited + (starved - work.starved),
+            all_ns: now.saturating_sub(work.spent_by_all) + waited,
             freed_little: totals.freed() < (totals.old + totals.allocated) / 4,
         };
-        (work.spent, work.spent_by_all, work.starved) = (0, now, starved);
-        let mutators = pause.world().allocating();
+        (work.spent, work.stopped, work.spent_by_all, work.starved) = (0, 0, now, starved);
         work.growth.after_full(live, self.pacer().percent(), mutators, spent)
     }
 }
