@@ -81,7 +81,7 @@ impl Cause {
                     && state.cycles().live().saturating_add(bytes)
                         <= state.cycles().goal().load(Ordering::Relaxed)
             }
-            Cause::Program(kind) => kind == Collection::Young && nursery.is_on(),
+            Cause::Program(kind) => kind == Collection::Young && nursery.remembers(),
             Cause::StartMarking { .. } => true,
             Cause::FinishMarking { .. } | Cause::AllocationFailed | Cause::Idle => false,
         };

@@ -81,7 +81,9 @@ impl Work {
     /// How many bytes may be allocated in a new heap before its first collection, whether stores are remembered from the
     /// beginning, and how many.
     pub(crate) fn begin(&mut self, goal: usize) -> (usize, bool, u64) {
-        (self.nursery.budget(0, goal), self.nursery.is_on(), self.nursery.most_stores())
+        let budget = self.nursery.budget(0, goal);
+        self.nursery.begin_cycle(true);
+        (budget, self.nursery.remembers(), self.nursery.most_stores())
     }
 }
 
@@ -286,6 +288,9 @@ impl Collector {
         cause: Cause,
     ) -> (bool, LockGuard<'_, Work, COLLECTION>) {
         let mut work = self.lock_work();
+        if cause == Cause::Program(Collection::Young) {
+            work.nursery.ask();
+        }
         if !wanted() || self.starts_marking(state, &mut work, cause) {
             return (false, work);
         }

@@ -71,7 +71,7 @@ pub(super) struct Observed {
     /// Stores are missing from the remembered set.
     pub(super) overflowed: bool,
     /// Stores were remembered since the last collection.
-    pub(super) nursery_is_on: bool,
+    pub(super) remembers: bool,
     pub(super) session: SessionPhase,
     /// All that marking calls may run beside the program.
     pub(super) may_mark_beside: bool,
@@ -83,7 +83,7 @@ pub(super) struct Observed {
 
 /// What the pause does.
 pub(super) fn plan(seen: &Observed) -> PauseKind {
-    let young = match seen.nursery_is_on && !seen.overflowed {
+    let young = match seen.remembers && !seen.overflowed {
         true => YoungPart::Mark { deadline: seen.deadline },
         false => YoungPart::Promote,
     };
@@ -140,12 +140,12 @@ mod tests {
             (FINISH, Full, true, true, Active, PauseKind::FinalMark(YoungPart::Promote)),
             (FINISH, Full, false, false, Active, PauseKind::FinalMark(YoungPart::Promote)),
         ];
-        for (cause, expected, overflowed, nursery_is_on, session, planned) in table {
+        for (cause, expected, overflowed, remembers, session, planned) in table {
             let seen = Observed {
                 cause,
                 expected,
                 overflowed,
-                nursery_is_on,
+                remembers,
                 session,
                 may_mark_beside: true,
                 waits: false,
@@ -160,7 +160,7 @@ mod tests {
                 "{traced:?}"
             );
             // With much that is young, a young collection comes before a pause that may wait.
-            let young = if nursery_is_on && !overflowed { YOUNG } else { PROMOTE };
+            let young = if remembers && !overflowed { YOUNG } else { PROMOTE };
             let waits = Observed { waits: true, ..seen };
             if cause.may_wait() {
                 assert_eq!(plan(&waits), young, "{waits:?}");

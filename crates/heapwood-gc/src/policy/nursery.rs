@@ -63,6 +63,10 @@ pub struct Nursery {
     option: Generational,
     /// Young collections are on.
     on: bool,
+    /// Stores are remembered until the next collection.
+    remembers: bool,
+    /// The program asks for young collections itself.
+    asked: bool,
     size: usize,
     misses: u32,
     /// They are being tried again after a backoff.
@@ -87,6 +91,8 @@ impl Nursery {
         Nursery {
             option,
             on: option != Generational::Off,
+            remembers: option != Generational::Off,
+            asked: false,
             size: LEAST,
             misses: 0,
             tries: false,
@@ -100,9 +106,28 @@ impl Nursery {
         }
     }
 
-    /// Whether stores are to be remembered.
-    pub fn is_on(&self) -> bool {
+    /// A cycle begins, after its budget was computed, in a heap that may mark `beside` the program. Decides whether stores are
+    /// remembered in it. Where it will end in a full collection they need not be, but a program that asks for young collections
+    /// gets them, and a marking beside the program starts with one.
+    pub fn begin_cycle(&mut self, beside: bool) {
+        let may_be_young = self.next != NextCollection::Full || beside || self.asked;
+        self.remembers = self.on && (may_be_young || self.option == Generational::Always);
+    }
+
+    /// Whether stores are remembered in this cycle.
+    pub fn remembers(&self) -> bool {
+        self.remembers
+    }
+
+    /// Whether young collections are on.
+    #[cfg(test)]
+    fn is_on(&self) -> bool {
         self.on
+    }
+
+    /// The program asks for a young collection.
+    pub fn ask(&mut self) {
+        self.asked = true;
     }
 
     /// The kind of the next collection when the budget is exhausted.
@@ -314,6 +339,25 @@ mod tests {
             }
             assert_eq!(nursery.size, if stacks > 0 { MOST } else { LEAST });
         }
+    }
+
+    #[test]
+    fn stores_are_remembered_where_the_next_collection_may_be_young() {
+        let (young, full) = ((0, 32 * MIB), (29 * MIB, 32 * MIB));
+        let remembers = |nursery: &mut Nursery, (size, goal), beside| {
+            nursery.budget(size, goal);
+            nursery.begin_cycle(beside);
+            nursery.remembers()
+        };
+        let mut nursery = Nursery::new(Generational::Auto);
+        assert!(remembers(&mut nursery, young, false));
+        assert!(remembers(&mut nursery, full, true), "a marking beside the program starts with a young one");
+        assert!(!remembers(&mut nursery, full, false));
+        nursery.ask();
+        assert!(!nursery.remembers(), "what was stored before is not known");
+        assert!(remembers(&mut nursery, full, false));
+        assert!(remembers(&mut Nursery::new(Generational::Always), full, false));
+        assert!(!remembers(&mut Nursery::new(Generational::Off), young, true));
     }
 
     #[test]

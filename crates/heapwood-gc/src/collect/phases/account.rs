@@ -179,11 +179,13 @@ impl Collector {
             goal = self.pacer().goal(size, latest - size, bounds);
         }
         state.cycles().set_sizes(totals.live, goal);
+        let beside = self.marks_concurrently(state);
         let mut budget = work.nursery.budget(size, goal);
         work.concurrent.starts_next = false;
-        if self.marks_concurrently(state) {
+        if beside {
             budget = self.start_concurrent(state, work, budget, goal);
         }
+        work.nursery.begin_cycle(beside);
         NextCycle { goal_before, goal, budget }
     }
 

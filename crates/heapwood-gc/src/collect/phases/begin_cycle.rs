@@ -18,13 +18,13 @@ impl Collector {
         pause.world().end_marking(kind.collection(), pause.owners(), next.budget, next.goal);
         self.roots().forget_changes();
         let (state, nursery) = (pause.state(), &work.nursery);
-        if nursery.is_on() {
+        if nursery.remembers() {
             pause.note_frames();
         }
         state.remembered().clear(nursery.most_remembered());
         let mutators = pause.members().iter().count().max(1) as u64;
         state.remembered().allow_stores(nursery.most_stores() / mutators);
-        state.set_barrier(YOUNG, nursery.is_on());
+        state.set_barrier(YOUNG, nursery.remembers());
         state.set_barrier(MARK, work.session.is_active());
         for mutator in pause.members().iter() {
             mutator.barrier().forget_stores();

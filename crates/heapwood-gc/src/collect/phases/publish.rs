@@ -50,7 +50,7 @@ impl Collector {
             cause,
             expected: prepared.expected(),
             overflowed: pause.state().remembered().has_overflowed(),
-            nursery_is_on: work.nursery.is_on(),
+            remembers: work.nursery.remembers(),
             session: work.session.phase(),
             may_mark_beside: self.may_mark_beside(pause.state()),
             waits: cause.may_wait() && self.has_much_first(pause),

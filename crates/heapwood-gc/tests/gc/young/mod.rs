@@ -78,6 +78,30 @@ fn young_collections_are_tried_again_after_much_allocation_in_verify_mode() {
 }
 
 /// A young collection has a time limit, also while it scans an array in which it finds no edge: what is left is promoted.
+/// A heap whose next collection is a full one remembers no stores. Who asks for a young one then gets a full one, and from then
+/// on young ones.
+#[test]
+fn small_heaps_remember_stores_if_the_program_asks_for_young_collections() {
+    let heap = heap(LARGE.min_heap(2 << 20));
+    heap.set_young_time(Some(Duration::from_secs(3600)));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    roots.set(0, new(&mutator, node));
+    mutator.collect().unwrap();
+    for (round, young) in [0, 1, 2].into_iter().enumerate() {
+        extend_list(&mutator, node, 100, round, |head| {
+            head.into_iter().for_each(|head| link(&mutator, roots.get(0), 1, head));
+            get(roots.get(0), 1)
+        });
+        mutator.collect_young().unwrap();
+        let stats = heap.inspect().stats();
+        assert_eq!((stats.collections, stats.young_collections), (2 + round as u64, young), "{stats:?}");
+        check_list(get(roots.get(0), 1), 100, round);
+        link(&mutator, roots.get(0), 1, 0);
+    }
+}
+
 #[test]
 fn a_young_collection_leaves_a_wide_array_that_takes_too_long() {
     const MANY: usize = (64 << 20) / WORD;
