@@ -80,5 +80,5 @@ pub use reclaim::clock::{ReclaimClock, ReclaimTimes, Sweeping};
 pub use space::{Arenas, Layouts, PageMemory, Space, SpaceStats};
 pub use spans::page_table::PageEntry;
 pub use spans::span::{Cells, Span};
-pub use stopped::Stopped;
+pub use stopped::{AllocatedInCycle, Stopped};
 pub use young_pages_view::YoungPagesView;

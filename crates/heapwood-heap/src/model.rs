@@ -237,6 +237,12 @@ impl World {
         World::with_alive(|at| at % 2 == 0)
     }
 
+    /// Whether a thread sweeps for all.
+    fn is_being_swept(&self) -> bool {
+        let _central = self.sweeper().lock();
+        self.sweeper().is_being_swept()
+    }
+
     /// The work of the background thread.
     fn sweep_some(&self) {
         self.sweeper().sweep_some(Sweeping::Background);
@@ -313,7 +319,7 @@ fn the_first_thread_to_take_a_span_sweeps_it() {
             World::sweep_some,
             |world| {
                 world.sweeper().finish();
-                assert!(!world.sweeper().lock().is_being_swept(), "finish waits for other sweepers");
+                assert!(!world.is_being_swept(), "finish waits for other sweepers");
             },
         ],
     );

@@ -18,6 +18,15 @@ use core::cell::Cell;
 use heapwood_pages::PageCount;
 use heapwood_pages::PageIndex;
 
+/// Bytes that were allocated since the last marking.
+#[derive(Clone, Copy, Debug)]
+pub struct AllocatedInCycle {
+    /// All, with those that arenas have left to the collector.
+    pub bytes: usize,
+    /// Those that arenas have left, which only a full marking frees.
+    pub left_by_arenas: usize,
+}
+
 /// A space that is stopped as long as this exists ([`Space::stopped`](crate::Space::stopped)).
 pub struct Stopped<'s> {
     sweeper: &'s Sweeper,
@@ -132,17 +141,12 @@ impl<'s> Stopped<'s> {
         promote(self.sweeper, self.shapes, owners, true, &self.visited)
     }
 
-    /// Bytes allocated since the last marking, or left by arenas. `owners` are all mutators of the space.
-    pub fn allocated_bytes<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> usize {
+    /// What was allocated since the last marking. `owners` are all mutators of the space.
+    pub fn allocated<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> AllocatedInCycle {
         let mut central = self.sweeper.lock();
         owners.for_each(|owner| owner.announce(&mut central));
-        central.counts().in_cycle
-    }
-
-    /// Bytes among those that arenas have left to the collector, which only a full marking frees; as of
-    /// [`allocated_bytes`](Self::allocated_bytes).
-    pub fn left_by_arenas(&self) -> usize {
-        self.sweeper.lock().counts().left_in_cycle
+        let counts = central.counts();
+        AllocatedInCycle { bytes: counts.in_cycle, left_by_arenas: counts.left_in_cycle }
     }
 
     /// How many mutators allocate: they had a central refill in this cycle or in the one before. At least one.

@@ -168,7 +168,7 @@ impl Nursery {
         let room = goal.saturating_sub(size);
         let part = if self.tries { 2 * PART_OF_ROOM } else { PART_OF_ROOM };
         let (next, budget) = match self.on {
-            _ if room / PART_OF_ROOM < LEAST => (NextCollection::Full, room),
+            _ if room / PART_OF_ROOM < LEAST_BUDGET_OF_YOUNG => (NextCollection::Full, room),
             true => (NextCollection::Young, self.size.min(room / part)),
             // What is left then suffices for a try.
             false if self.backoff > 0 && self.backoff_bytes + self.in_parts < (room + self.in_parts) / 2 => {
@@ -321,8 +321,8 @@ mod tests {
         for (stacks, size) in [
             (0, LEAST),
             (64 * KIB, LEAST),
-            (128 * KIB, LEAST),
-            (129 * KIB, 2 * LEAST),
+            (512 * KIB, LEAST),
+            (513 * KIB, 2 * LEAST),
             (MIB, 8 * MIB),
             (MIB + 1, 16 * MIB),
             (7 * MIB, MOST),

@@ -15,21 +15,24 @@ pub(crate) struct Remaining {
 }
 
 impl Remaining {
-    /// Half of a mutator's part, in pages.
-    fn half_part(self) -> usize {
-        self.pages / (2 * self.mutators)
+    /// What a mutator may take at a time, in pages: half of its part, or all if nobody else allocates.
+    fn part(self) -> usize {
+        match self.mutators {
+            1 => self.pages,
+            several => self.pages / (2 * several),
+        }
     }
 
     /// The pages of spans that a mutator may take from the lists, or make, before its next refill; a few at the end of
     /// the budget.
     pub(crate) fn credit(self) -> u32 {
         let least = (LAST_PAGES / self.mutators).clamp(1, MOST_LAST_PAGES);
-        self.half_part().max(least).min(MOST_NEW_PAGES as usize) as u32
+        self.part().max(least).min(MOST_NEW_PAGES as usize) as u32
     }
 
     /// The pages of large objects that a mutator may take before its next refill; none near the end.
     pub(crate) fn large_credit(self) -> PageCount {
-        PageCount(self.half_part().min(MOST_LARGE_PAGES))
+        PageCount(self.part().min(MOST_LARGE_PAGES))
     }
 }
 
@@ -49,13 +52,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn credit_is_half_of_a_part_with_bounds_at_both_ends() {
+    fn credit_is_a_part_with_bounds_at_both_ends() {
         // Pages left, mutators, credit in pages, credit in pages of large objects.
         let table = [
             (100_000, 1, 512, 512),
-            (1_000, 1, 500, 500),
+            (500, 1, 500, 500),
             (1_000, 4, 125, 125),
-            (40, 1, 32, 20),
+            (40, 1, 40, 40),
+            (20, 1, 32, 20),
+            (80, 2, 32, 20),
             (0, 1, 32, 0),
             (0, 4, 32, 0),
             (0, 16, 8, 0),

@@ -19,7 +19,7 @@
 //! new cycle costs nothing here: each shape's lists record the cycle that they are about, and the next thread to use
 //! them brings them up to date. A mutator takes many spans in one refill; the batches move between lists as a whole.
 //! With them it gets its share of the budget and of the sweeping. Invariant: every small span is on exactly one list
-//! here, or cached by a mutator, or in transit with the holder of the lock, or being swept (`active_sweepers`). Large objects
+//! here, or cached by a mutator, or in transit with the holder of the lock, or being swept. Large objects
 //! are on no list (`large_objects`).
 
 use crate::freed::FreedCells;
@@ -177,12 +177,8 @@ pub(crate) struct Central {
     sweep_from: u32,
     /// Large objects that start below this word have been swept.
     large_from: usize,
-    /// Threads that sweep batches for all.
-    active_sweepers: usize,
     /// A request for pages failed in this cycle. Mutators flush their cached pages when the cycle ends.
     pages_wanted: bool,
-    /// Only the collector may take sweep batches.
-    suspended: bool,
     /// Spans on all lists; the unswept ones of these; those that the next young collection makes unswept.
     listed: usize,
     unswept: usize,
@@ -216,6 +212,8 @@ pub(crate) struct CentralCounts {
     pub(crate) lock_acquisitions: u64,
     pub(crate) large_acquisitions: u64,
     pub(crate) large_page_locks: u64,
+    /// Read-modify-writes of the gate of sweepers.
+    pub(crate) gate_rmws: u64,
     /// Spans that mutators took from these lists, and spans that came back.
     pub(crate) taken: u64,
     pub(crate) returned: u64,
@@ -253,9 +251,7 @@ impl Central {
             listed_shapes: [0; WORDS],
             sweep_from: 1,
             large_from: usize::MAX,
-            active_sweepers: 0,
             pages_wanted: false,
-            suspended: false,
             listed: 0,
             unswept: 0,
             touched: 0,
@@ -448,14 +444,9 @@ impl Central {
         self.listed_shapes[shape as usize / 64] |= 1 << (shape % 64);
     }
 
-    /// Notes that this thread begins to sweep batches for all.
-    pub(crate) fn begin_sweeping(&mut self) {
-        self.active_sweepers += 1;
-    }
-
-    /// Notes that it has ended.
-    pub(crate) fn end_sweeping(&mut self) {
-        self.active_sweepers -= 1;
+    /// Counts read-modify-writes of the gate of sweepers.
+    pub(crate) fn note_gate(&mut self, rmws: u64) {
+        self.counts.gate_rmws += rmws;
     }
 
     /// The spans that a mutator with `pages` pages of the budget should sweep for all.
@@ -476,21 +467,6 @@ impl Central {
     /// Whether a request for pages failed in this cycle.
     pub(crate) fn are_pages_wanted(&self) -> bool {
         self.pages_wanted
-    }
-
-    /// Whether a thread is sweeping for all.
-    pub(crate) fn is_being_swept(&self) -> bool {
-        self.active_sweepers != 0
-    }
-
-    /// Whether only the collector may take sweep batches.
-    pub(crate) fn is_suspended(&self) -> bool {
-        self.suspended
-    }
-
-    /// Sets whether only the collector may take sweep batches.
-    pub(crate) fn suspend(&mut self, suspended: bool) {
-        self.suspended = suspended;
     }
 
     /// Begins the cycle after a marking, with a budget in bytes. All spans on lists are unswept then; after a young

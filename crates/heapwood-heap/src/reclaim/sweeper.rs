@@ -22,6 +22,7 @@ use crate::reclaim::central::{
 };
 use crate::reclaim::clock::{ReclaimClock, SweepTimer, Sweeping, Swept};
 use crate::reclaim::empty_spans::EmptySpans;
+use crate::reclaim::sweep_gate::SweepGate;
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
@@ -45,6 +46,7 @@ pub(crate) struct Sweeper {
     central: CachePadded<TimedLock<Central, CENTRAL>>,
     available: CachePadded<Available>,
     freed: Available,
+    gate: CachePadded<SweepGate>,
     clock: CachePadded<ReclaimClock>,
     chunks: CachePadded<Lock<ArenaChunkPool, ARENA_CHUNKS>>,
     /// Unused arena chunks may have marks: the current marking has reached one.
@@ -62,6 +64,7 @@ impl Sweeper {
             central: CachePadded(TimedLock::new(Central::new(kernel, growth)?)),
             available: CachePadded(Available::none()),
             freed: Available::none(),
+            gate: CachePadded(SweepGate::new()),
             clock: CachePadded(ReclaimClock::new()),
             chunks: CachePadded(Lock::new(ArenaChunkPool::new(config.protect_arenas))),
             dangling_marks: AtomicBool::new(false),
@@ -253,10 +256,14 @@ impl Sweeper {
 
     /// Takes a batch of up to `most` spans to sweep for all.
     pub(crate) fn next_sweep_batch(&self, central: &mut Central, most: u32) -> Option<SweepBatch> {
-        let sweep_batch =
-            if most == 0 { None } else { central.next_sweep_batch(&self.heap, &self.demand, most) };
-        if let Some(SweepBatch::Spans(shape, _)) = &sweep_batch {
-            self.update_available(central, *shape);
+        if most == 0 {
+            return None;
+        }
+        let sweep_batch = central.next_sweep_batch(&self.heap, &self.demand, most);
+        match &sweep_batch {
+            Some(SweepBatch::Spans(shape, _)) => self.update_available(central, *shape),
+            Some(SweepBatch::Large(_)) => {}
+            None => self.gate.set_all_taken(true),
         }
         sweep_batch
     }
@@ -280,24 +287,34 @@ impl Sweeper {
             self.heap.pages().new_cycle();
         }
         self.available.set_all(central.listed_shapes());
+        self.gate.set_all_taken(false);
+        // Who stops the heap closes the gate, and opens it again.
+        central.note_gate(2);
         central.begin_cycle(after, budget, goal)
     }
 
     /// Keeps all threads but mutators from sweeping, and waits for those that do: one batch at most. The mutators must
     /// be stopped; otherwise this may wait for a mutator's sweep while that mutator waits for its turn to stop.
     pub(crate) fn suspend(&self) {
-        self.lock().suspend(true);
-        while self.is_being_swept() {}
+        self.gate.close();
     }
 
     /// Lets them sweep again.
     pub(crate) fn resume(&self) {
-        self.lock().suspend(false);
+        self.gate.open();
     }
 
     /// Sweeps all unswept spans, and waits for other sweepers; does nothing while sweeping is suspended.
     pub(crate) fn finish(&self) {
-        while self.sweep_some(Sweeping::Collector) || self.is_being_swept() {}
+        loop {
+            if self.sweep_some(Sweeping::Collector) {
+                continue;
+            }
+            match self.gate.is_anyone_inside() {
+                true => yield_now(),
+                false => return,
+            }
+        }
     }
 
     /// As [`finish`](Self::finish), for the thread that has suspended sweeping.
@@ -311,11 +328,17 @@ impl Sweeper {
     }
 
     fn sweep_one_batch(&self, who: Sweeping, is_suspender: bool) -> bool {
+        if self.gate.are_all_taken() {
+            return false;
+        }
         let mut sweep_batches = [const { None }; BATCH_SHAPES];
         {
             let mut central = self.lock();
-            if central.is_suspended() && !is_suspender {
-                return false;
+            central.note_gate(2);
+            match is_suspender {
+                true => self.gate.enter_closed(),
+                false if !self.gate.enter() => return false,
+                false => {}
             }
             let mut left = BATCH_SPANS;
             for place in &mut sweep_batches {
@@ -327,9 +350,9 @@ impl Sweeper {
                 });
             }
             if sweep_batches[0].is_none() {
+                self.gate.leave();
                 return false;
             }
-            central.begin_sweeping();
         }
         let (mut timer, mut empty) = (SweepTimer::start(), EmptySpans::new(&self.heap));
         let mut results = [SweptSpans::default(); BATCH_SHAPES];
@@ -340,18 +363,16 @@ impl Sweeper {
         let swept = timer.recovered();
         let mut central = self.lock();
         results.into_iter().for_each(|result| self.return_swept(&mut central, result));
-        central.end_sweeping();
         self.clock.add(who, swept);
+        drop(central);
+        self.gate.leave();
         true
     }
 
-    /// Whether a thread is sweeping for all; yields if so.
-    fn is_being_swept(&self) -> bool {
-        let swept = self.central.lock().is_being_swept();
-        if swept {
-            yield_now();
-        }
-        swept
+    /// Whether a thread is sweeping for all.
+    #[cfg(all(test, loom))]
+    pub(crate) fn is_being_swept(&self) -> bool {
+        self.gate.is_anyone_inside()
     }
 
     /// Sweeps a batch; its empty spans become free pages. Returns the other spans, and the work done.
@@ -484,7 +505,7 @@ impl Sweeper {
             }
             let mut central = self.lock();
             // Spans that other threads are sweeping become free in a moment.
-            let mut wait = central.is_being_swept();
+            let mut wait = self.gate.is_anyone_inside();
             let found = heap.check_limit(central.growth(), count).and_then(|()| {
                 if let Some(run) = heap.take_counted(central.growth(), count) {
                     return Ok(Some(run));

@@ -25,7 +25,8 @@ impl SpaceStats {
             large_page_lock_acquisitions: counts.large_page_locks,
             shared_rmws: 2
                 * (counts.lock_acquisitions + page_lock_acquisitions)
-                    .saturating_sub(counts.large_acquisitions + counts.large_page_locks),
+                    .saturating_sub(counts.large_acquisitions + counts.large_page_locks)
+                + counts.gate_rmws,
             refills: counts.refills,
             spans_taken: counts.taken,
             spans_returned: counts.returned,

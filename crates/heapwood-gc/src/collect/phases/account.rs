@@ -13,7 +13,7 @@ use crate::pause::Pause;
 use crate::policy::{Efficiency, LEAST_BUDGET, MarkCycle, NextCollection, Spent};
 use crate::state::State;
 use core::sync::atomic::Ordering;
-use heapwood_heap::Collection;
+use heapwood_heap::{AllocatedInCycle, Collection};
 use heapwood_os::process::{clock, cores};
 
 /// The totals of a collection, in bytes.
@@ -110,9 +110,8 @@ impl Collector {
         times: &Times,
     ) -> CollectionTotals {
         let old = pause.state().cycles().live();
-        let all = pause.world().allocated_bytes(pause.owners());
-        let left_by_arenas = pause.world().left_by_arenas();
-        let allocated = all.saturating_sub(left_by_arenas);
+        let AllocatedInCycle { bytes, left_by_arenas } = pause.world().allocated(pause.owners());
+        let allocated = bytes.saturating_sub(left_by_arenas);
         let live = match kind.collection() {
             Collection::Full => marked.bytes,
             // What was handed out is less what was freed, of which some was old.

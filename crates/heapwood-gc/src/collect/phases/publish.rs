@@ -62,7 +62,7 @@ impl Collector {
     /// be the only path to others.
     fn has_much_first(&self, pause: &Pause<'_>) -> bool {
         let noted = pause.state().marking_log().waiting();
-        noted > MOST_NOTED || pause.world().allocated_bytes(pause.owners()) > MOST_YOUNG
+        noted > MOST_NOTED || pause.world().allocated(pause.owners()).bytes > MOST_YOUNG
     }
 
     /// How many bytes of roots a collection looks at, if it is to be told.
