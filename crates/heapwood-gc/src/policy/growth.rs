@@ -4,7 +4,8 @@
 //! dense graphs take what `percent` allows. V8 derives its growing factor from the same two rates; here their ratio scales the
 //! last growth, so that young collections and sweeping count as well. What a small heap costs allocation counts, too: central
 //! refills that bring little because a mutator may hold little. After a full collection that freed little the program is still
-//! growing, and the heap grows faster. A large heap grows by a smaller part: it would save little time for much memory.
+//! growing, and the heap grows faster. More room is fresh memory, and its first touch costs, too: so a heap grows by no more than
+//! what can be touched in the time that its collections took. A large heap grows by a smaller part: it would save little time for much memory.
 //! Invariant: growth lies between [`LEAST_PERCENT`] and the option `percent` of what is alive, but a small heap may grow to
 //! [`SMALL`] for each mutator that allocates.
 
@@ -60,7 +61,12 @@ impl Growth {
         let least = (live / 100 * LEAST_PERCENT).max(self.least).min(most);
         // What a heap was allowed that has become smaller says less.
         let last = self.room as f64 * (live as f64 / self.live.max(1) as f64).min(1.0);
-        (self.room, self.live) = (((last * ratio) as usize).clamp(least, most), live);
+        let mut room = (last * ratio) as usize;
+        if !freed_little {
+            // What more room costs to touch.
+            room = room.min(last as usize + (collecting_ns as f64 * TOUCHED_BYTES_A_NS) as usize);
+        }
+        (self.room, self.live) = (room.clamp(least, most), live);
         self.room
     }
 }
@@ -89,6 +95,19 @@ mod tests {
         assert_eq!(growth.after_full(100 * MIB, 150, ONE, spent(7)) / MIB, 30);
         // What the option says is the most, even if it is less than that.
         assert_eq!(growth.after_full(100 * MIB, 20, ONE, spent(7)) / MIB, 20);
+    }
+
+    #[test]
+    fn a_heap_grows_by_no_more_than_its_collections_cost() {
+        let mut growth = Growth::new(4 * MIB);
+        // A third of the time, of little time: 3 ms are worth 6 million bytes.
+        let spent = |freed_little| Spent { collecting_ns: 3_000_000, all_ns: 9_000_000, freed_little };
+        let mut rooms =
+            (0..4).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(false)) / MIB).collect::<Vec<_>>();
+        assert_eq!(rooms, [30, 35, 41, 47]);
+        // What grows anyway is touched anyway.
+        rooms = (0..2).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(true)) / MIB).collect();
+        assert_eq!(rooms, [141, 150]);
     }
 
     #[test]

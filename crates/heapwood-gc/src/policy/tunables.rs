@@ -14,6 +14,8 @@ pub(super) mod growth {
     /// The most that growth may be multiplied by at once, and where less than a quarter was freed.
     pub(in crate::policy) const AT_ONCE: f64 = 2.0;
     pub(in crate::policy) const AT_ONCE_IF_LITTLE_FREED: f64 = 3.0;
+    /// Bytes of fresh memory that are touched in a nanosecond, small pages: two microseconds each (docs/results, "First touches").
+    pub(in crate::policy) const TOUCHED_BYTES_A_NS: f64 = 2.0;
     /// The size in bytes that a heap may have for each mutator whatever is alive, if it would else collect all the time and
     /// `percent` is no less than usual.
     pub(in crate::policy) const SMALL: usize = 32 << 20;
