@@ -7,7 +7,6 @@ use crate::allocator::Allocator;
 use crate::twister::Twister;
 use crate::workload::{Line, N, Threads, Workload};
 use heapwood::{Buffer, Gc, GcCell, Slice};
-use serde_json::json;
 
 /// Blocks of a few bytes to two kilobytes.
 pub const SMALL: Blocks =
@@ -65,12 +64,8 @@ pub struct Outcome {
 }
 
 impl From<Outcome> for Line {
-    fn from(outcome: Outcome) -> Line {
-        let Outcome { name, iterations, checksum } = outcome;
-        let checksum = format!("0x{checksum:016x}");
-        let check = format!("{name} iterations {iterations} checksum {checksum}");
-        let fields = json!({"iterations": iterations, "checksum": checksum});
-        Line { text: check.clone(), check, figures: Vec::new(), fields }
+    fn from(Outcome { name, iterations, checksum }: Outcome) -> Line {
+        Line::checked(name, ("iterations", iterations), checksum)
     }
 }
 

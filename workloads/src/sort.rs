@@ -5,7 +5,6 @@
 use crate::random::Random;
 use crate::workload::{Line, N, Threads, Workload};
 use heapwood::{Gc, GcCell, Mutator, Slice, Trace};
-use serde_json::json;
 
 /// This program, to those who run it.
 pub const WORKLOAD: Workload = Workload {
@@ -35,10 +34,7 @@ pub struct Outcome {
 
 impl From<Outcome> for Line {
     fn from(Outcome { items, checksum }: Outcome) -> Line {
-        let checksum = format!("0x{checksum:016x}");
-        let check = format!("sort items {items} checksum {checksum}");
-        let fields = json!({"items": items, "checksum": checksum});
-        Line { text: check.clone(), check, figures: Vec::new(), fields }
+        Line::checked("sort", ("items", items), checksum)
     }
 }
 

@@ -3,7 +3,7 @@
 
 use crate::threads_error::ThreadsError;
 use heapwood::Mutator;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 use std::fmt;
 
 /// A benchmark program.
@@ -90,6 +90,16 @@ pub struct Line {
     pub figures: Vec<(&'static str, f64)>,
     /// The fields for JSON.
     pub fields: Value,
+}
+
+impl Line {
+    /// The step of a workload whose only result is a checksum, with what was counted and its number.
+    pub(crate) fn checked(workload: &str, (what, number): (&str, u64), checksum: u64) -> Line {
+        let checksum = format!("0x{checksum:016x}");
+        let check = format!("{workload} {what} {number} checksum {checksum}");
+        let fields = Map::from_iter([(what.into(), json!(number)), ("checksum".into(), json!(checksum))]);
+        Line { text: check.clone(), check, figures: Vec::new(), fields: fields.into() }
+    }
 }
 
 /// An N that a workload does not take.
