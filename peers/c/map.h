@@ -1,10 +1,6 @@
 /* Map in C: a hash map with chains, into which entries are inserted and from
-   which they are deleted at random, half and half. Before including this, a
-   program defines
-     VALUE_MEMORY(bytes), ENTRY_MEMORY(bytes), TABLE_MEMORY(bytes)
-   for memory that may be uncleared, except that of the table, and
-     RELEASE(p)
-   for what is no longer used; it may do nothing. */
+   which they are deleted at random, half and half. A program includes its
+   memory.h before this. */
 #ifndef PEERS_MAP_H
 #define PEERS_MAP_H
 
@@ -32,7 +28,7 @@ struct map {
 };
 
 static inline struct value *new_value(uint64_t r) {
-    struct value *value = check_memory(VALUE_MEMORY(sizeof *value));
+    struct value *value = check_memory(PLAIN_MEMORY(sizeof *value));
     *value = (struct value){{r, r + 1}};
     return value;
 }
@@ -56,7 +52,7 @@ static inline struct entry **find(const struct map *map, uint64_t key) {
 /* Puts a new entry before all others of its chain. */
 static inline void insert(const struct map *map, uint64_t key, struct value *value) {
     struct entry **bucket = bucket_of(map, key);
-    struct entry *entry = check_memory(ENTRY_MEMORY(sizeof *entry));
+    struct entry *entry = check_memory(POINTER_MEMORY(sizeof *entry));
     *entry = (struct entry){key, value, *bucket};
     *bucket = entry;
 }

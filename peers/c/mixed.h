@@ -1,11 +1,8 @@
 /* Mixed in C: a cache of documents whose sizes reach from 32 bytes to 256 KiB,
    replaced at random, while what it holds changes over time: in even phases
    most bodies are small, in odd ones eight times as large, and after each phase
-   7 of 10 documents are dropped. Before including this, a program defines
-     WORDS_MEMORY(bytes), POINTERS_MEMORY(bytes), TABLE_MEMORY(bytes)
-   for memory that may be uncleared, except that of the table, and
-     RELEASE(p)
-   for what is no longer used; it may do nothing. */
+   7 of 10 documents are dropped. A program includes its memory.h
+   before this. */
 #ifndef PEERS_MIXED_H
 #define PEERS_MIXED_H
 
@@ -37,7 +34,7 @@ static inline uint64_t body_words(uint64_t r, int lowest) {
 }
 
 static inline uint64_t *new_words(uint64_t count, uint64_t first) {
-    uint64_t *words = check_memory(WORDS_MEMORY(count * sizeof *words));
+    uint64_t *words = check_memory(PLAIN_MEMORY(count * sizeof *words));
     for (uint64_t k = 0; k < count; k++) words[k] = first + k;
     return words;
 }
@@ -52,13 +49,13 @@ static inline struct document *new_document(uint64_t r, int lowest) {
     if (count > 8) {
         count = 0;
     } else {
-        fragments = check_memory(POINTERS_MEMORY(count * sizeof *fragments));
+        fragments = check_memory(POINTER_MEMORY(count * sizeof *fragments));
         for (uint64_t i = 0; i < count; i++) {
             uint64_t first = (r >> 20) + i;
             fragments[i] = new_words(2 + first % 7, first);
         }
     }
-    struct document *document = check_memory(POINTERS_MEMORY(sizeof *document));
+    struct document *document = check_memory(POINTER_MEMORY(sizeof *document));
     *document = (struct document){body, fragments, count};
     return document;
 }

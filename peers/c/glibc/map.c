@@ -2,12 +2,7 @@
    entries and values are freed by hand as they are deleted or replaced. It
    compares throughput and memory with those of a collector. The mimalloc peer is
    this source, too, with another allocator (see ../allocator.h). */
-#include "../allocator.h"
-
-#define VALUE_MEMORY(bytes) PEER_MALLOC(bytes)
-#define ENTRY_MEMORY(bytes) PEER_MALLOC(bytes)
-#define TABLE_MEMORY(bytes) PEER_CALLOC(1, bytes)
-#define RELEASE(p) PEER_FREE(p)
+#include "memory.h"
 #include "../map.h"
 
 int main(int argc, char **argv) {

@@ -2,12 +2,7 @@
    all it has. It compares throughput and memory with those of a collector. The
    mimalloc peer is this source, too, with another allocator (see
    ../allocator.h). */
-#include "../allocator.h"
-
-#define WORDS_MEMORY(bytes) PEER_MALLOC(bytes)
-#define POINTERS_MEMORY(bytes) PEER_MALLOC(bytes)
-#define TABLE_MEMORY(bytes) PEER_CALLOC(1, bytes)
-#define RELEASE(p) PEER_FREE(p)
+#include "memory.h"
 #include "../mixed.h"
 
 int main(int argc, char **argv) {

@@ -1,13 +1,7 @@
 /* Map with libgc: a hash map under insertions and deletions, whose values have no
    pointers (GC_MALLOC_ATOMIC). It compares throughput and memory; what is deleted
    is only forgotten. */
-#include "start.h"
-
-#define VALUE_MEMORY(bytes) GC_MALLOC_ATOMIC(bytes)
-#define ENTRY_MEMORY(bytes) GC_MALLOC(bytes)
-/* What libgc's manual advises for large arrays; the start is kept on the stack. */
-#define TABLE_MEMORY(bytes) GC_MALLOC_IGNORE_OFF_PAGE(bytes)
-#define RELEASE(p) ((void)(p))
+#include "memory.h"
 #include "../map.h"
 
 int main(int argc, char **argv) {
