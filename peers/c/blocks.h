@@ -39,8 +39,7 @@ static inline void replace_blocks(const char *name, size_t slots, uint32_t least
             checksum = checksum * 31 + bytes;
         }
     }
-    fprintf(report->lines, "%s iterations %" PRIu64 " checksum 0x%016" PRIx64 "\n", name,
-            iterations, checksum);
+    report_checksum(name, "iterations", iterations, checksum, report);
     release_all(table, slots);
 }
 

@@ -29,7 +29,7 @@ static inline void gaps_stop(struct gaps *gaps) {
 static inline void gaps_report(const char *workload, uint64_t ops, uint64_t checksum,
                                const struct gaps *gaps, struct report *report) {
     double seconds = (double)(gaps->end - gaps->start) / 1e9;
-    fprintf(report->lines, "%s ops %" PRIu64 " checksum 0x%016" PRIx64 "\n", workload, ops, checksum);
+    report_checksum(workload, "ops", ops, checksum, report);
     report->has_figures = true;
     report->longest_gap_us = (double)gaps->longest / 1e3;
     report->mops = (double)ops / seconds / 1e6;

@@ -27,6 +27,14 @@ struct report {
     } other[MOST_FIGURES];
 };
 
+/* The line of a workload whose only result is a checksum, with what was counted. */
+__attribute__((unused)) static void report_checksum(const char *workload, const char *what,
+                                                    uint64_t number, uint64_t checksum,
+                                                    struct report *report) {
+    fprintf(report->lines, "%s %s %" PRIu64 " checksum 0x%016" PRIx64 "\n", workload, what, number,
+            checksum);
+}
+
 /* Notes a figure of which the largest of all threads' is printed. */
 __attribute__((unused)) static void report_largest(struct report *report, const char *name,
                                                    double value) {

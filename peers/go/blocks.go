@@ -16,7 +16,7 @@ func replaceBlocks(name string, slots int, least, most, seed uint32, iterations 
 			checksum = checksum*31 + uint64(bytes)
 		}
 	}
-	r.printf("%s iterations %d checksum 0x%016x\n", name, iterations, checksum)
+	r.checksum(name, "iterations", iterations, checksum)
 }
 
 func randSmall(iterations uint64, r *report) {

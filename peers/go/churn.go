@@ -49,6 +49,6 @@ func churn(ops uint64, report *report) {
 	}
 	elapsed := time.Since(start)
 
-	report.printf("churn ops %d checksum 0x%016x\n", ops, checksum)
+	report.checksum("churn", "ops", ops, checksum)
 	report.figures(longest.Nanoseconds(), float64(ops)/elapsed.Seconds()/1e6)
 }

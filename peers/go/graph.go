@@ -61,6 +61,6 @@ func graph(nodes uint64, report *report) {
 			checksum = checksum*31 + to.id
 		}
 	}
-	report.printf("graph ops %d checksum 0x%016x\n", ops, checksum)
+	report.checksum("graph", "ops", ops, checksum)
 	report.figures(longest.Nanoseconds(), float64(ops)/elapsed.Seconds()/1e6)
 }

@@ -94,6 +94,6 @@ func runMap(entries uint64, report *report) {
 			checksum = entry.addTo(checksum) + entry.key
 		}
 	}
-	report.printf("map ops %d checksum 0x%016x\n", ops, checksum)
+	report.checksum("map", "ops", ops, checksum)
 	report.figures(longest.Nanoseconds(), float64(ops)/elapsed.Seconds()/1e6)
 }

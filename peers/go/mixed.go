@@ -100,6 +100,6 @@ func mixed(ops uint64, report *report) {
 	}
 	elapsed := time.Since(start)
 
-	report.printf("mixed ops %d checksum 0x%016x\n", ops, checksum)
+	report.checksum("mixed", "ops", ops, checksum)
 	report.figures(longest.Nanoseconds(), float64(ops)/elapsed.Seconds()/1e6)
 }

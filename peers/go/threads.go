@@ -28,6 +28,12 @@ func (r *report) printf(format string, args ...any) {
 	fmt.Fprintf(&r.lines, format, args...)
 }
 
+// checksum notes the line of a workload whose only result is a checksum, with what
+// was counted.
+func (r *report) checksum(workload, what string, number, checksum uint64) {
+	r.printf("%s %s %d checksum 0x%016x\n", workload, what, number, checksum)
+}
+
 // figures notes the longest gap, in nanoseconds, and the throughput.
 func (r *report) figures(longestNs int64, mops float64) {
 	r.hasFigures, r.longestGapUs, r.mops = true, float64(longestNs)/1e3, mops
