@@ -18,6 +18,7 @@
 //! | [`treap`] | an index of byte strings whose every insert copies a path |
 //! | [`malloc`] | objects of seven kinds, each dropped at once: the Malloc benchmarks of Go's runtime |
 //! | [`deep`] | a deep recursion, to measure what the frames of a stack cost |
+//! | [`frag`] | objects of 100 bytes to two kilobytes without pointers, whose sizes drift |
 //! | [`latency`] | a cache replaced at random, whose threads note the gaps between their operations |
 //! | [`replacements`] | code shared by churn, mixed, graph and map |
 //! | [`mark`] | a static graph, collected in full |
@@ -36,6 +37,7 @@ pub mod arena_document;
 pub mod churn;
 pub mod conalloc;
 pub mod deep;
+pub mod frag;
 pub mod gcbench;
 pub mod graph;
 pub mod latency;

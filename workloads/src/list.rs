@@ -3,7 +3,7 @@
 
 use crate::workload::Workload;
 use crate::{
-    churn, conalloc, deep, gcbench, graph, malloc, map, mark, mixed, rand, sort, treap, tree1, trees,
+    churn, conalloc, deep, frag, gcbench, graph, malloc, map, mark, mixed, rand, sort, treap, tree1, trees,
     trees_arena,
 };
 
@@ -24,6 +24,7 @@ pub const ALL: &[&Workload] = &[
     &treap::WORKLOAD,
     &malloc::WORKLOAD,
     &deep::WORKLOAD,
+    &frag::WORKLOAD,
 ];
 
 /// The workloads whose threads can share the work, by `--share`.

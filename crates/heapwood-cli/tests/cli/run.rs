@@ -153,6 +153,8 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         ("treap 5000 --verify --threads 2", "treap-5000.txt"),
         ("malloc 10", "malloc-10.txt"),
         ("malloc 10 --verify --threads 2", "malloc-10.txt"),
+        ("frag 10000", "frag-10000.txt"),
+        ("frag 10000 --verify --threads 2", "frag-10000.txt"),
         ("trees 10 --arena", "trees-arena-10.txt"),
         ("trees 13 --arena --verify", "trees-arena-13.txt"),
         ("trees 13 --arena --threads 2 --no-huge-pages", "trees-arena-13.txt"),
