@@ -19,6 +19,7 @@
 //! | [`malloc`] | objects of seven kinds, each dropped at once: the Malloc benchmarks of Go's runtime |
 //! | [`deep`] | a deep recursion, to measure what the frames of a stack cost |
 //! | [`frag`] | objects of 100 bytes to two kilobytes without pointers, whose sizes drift |
+//! | [`queue`] | a queue of objects without pointers, each of which dies middle-aged |
 //! | [`latency`] | a cache replaced at random, whose threads note the gaps between their operations |
 //! | [`replacements`] | code shared by churn, mixed, graph and map |
 //! | [`mark`] | a static graph, collected in full |
@@ -47,6 +48,7 @@ pub mod map;
 pub mod mark;
 pub mod mixed;
 pub mod protocol;
+pub mod queue;
 pub mod rand;
 pub mod random;
 pub mod replacements;

@@ -155,6 +155,8 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         ("malloc 10 --verify --threads 2", "malloc-10.txt"),
         ("frag 10000", "frag-10000.txt"),
         ("frag 10000 --verify --threads 2", "frag-10000.txt"),
+        ("queue 100000", "queue-100000.txt"),
+        ("queue 100000 --verify --threads 2", "queue-100000.txt"),
         ("trees 10 --arena", "trees-arena-10.txt"),
         ("trees 13 --arena --verify", "trees-arena-13.txt"),
         ("trees 13 --arena --threads 2 --no-huge-pages", "trees-arena-13.txt"),
