@@ -20,6 +20,7 @@
 //! | [`deep`] | a deep recursion, to measure what the frames of a stack cost |
 //! | [`frag`] | objects of 100 bytes to two kilobytes without pointers, whose sizes drift |
 //! | [`queue`] | a queue of objects without pointers, each of which dies middle-aged |
+//! | [`slots`] | an old array of pointers, into which new pairs are stored at random |
 //! | [`latency`] | a cache replaced at random, whose threads note the gaps between their operations |
 //! | [`replacements`] | code shared by churn, mixed, graph and map |
 //! | [`mark`] | a static graph, collected in full |
@@ -52,6 +53,7 @@ pub mod queue;
 pub mod rand;
 pub mod random;
 pub mod replacements;
+pub mod slots;
 pub mod sort;
 pub mod threads;
 mod threads_error;
