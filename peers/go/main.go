@@ -27,6 +27,7 @@ const usage = `usage: go-peer trees [N]                  binary trees, default 2
        go-peer frag [ALLOCATIONS]         replace objects whose sizes drift, default 1500000 a phase
        go-peer queue [ALLOCATIONS]        pass objects through a queue, default 40000000
        go-peer slots [STORES]             store new pairs into an old array, default 20000000
+       go-peer list [NODES]               build a list and walk it, default 20000000
        go-peer latency BYTES MILLISECONDS THREADS FRAMES   the gaps of a cache
        all but mark: --threads T          each of T goroutines does all of it, default 1 (conalloc 4)
        go-peer [WORKLOAD] --version       what Go it was built with`
@@ -58,6 +59,7 @@ func main() {
 		"frag":       {1_500_000, 1 << 45, 1},
 		"queue":      {40_000_000, 1 << 36, 1},
 		"slots":      {20_000_000, 1 << 32, 1},
+		"list":       {20_000_000, 1 << 36, 1},
 	}
 	if command == "latency" && !(len(os.Args) == 3 && os.Args[2] == "--version") {
 		latency(os.Args[2:])
@@ -131,6 +133,8 @@ func main() {
 			queue(n, r)
 		case "slots":
 			slots(n, r)
+		case "list":
+			list(n, r)
 		}
 	})
 	if !same {

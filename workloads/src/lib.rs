@@ -21,6 +21,7 @@
 //! | [`frag`] | objects of 100 bytes to two kilobytes without pointers, whose sizes drift |
 //! | [`queue`] | a queue of objects without pointers, each of which dies middle-aged |
 //! | [`slots`] | an old array of pointers, into which new pairs are stored at random |
+//! | [`linked_list`] | a singly linked list, all of which survives |
 //! | [`latency`] | a cache replaced at random, whose threads note the gaps between their operations |
 //! | [`replacements`] | code shared by churn, mixed, graph and map |
 //! | [`mark`] | a static graph, collected in full |
@@ -43,6 +44,7 @@ pub mod frag;
 pub mod gcbench;
 pub mod graph;
 pub mod latency;
+pub mod linked_list;
 mod list;
 pub mod malloc;
 pub mod map;
