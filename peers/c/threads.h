@@ -61,6 +61,21 @@ static void *do_share(void *arg) {
     return NULL;
 }
 
+/* Starts a thread that does a part of one thread's work. Its stack has so many bytes,
+   or as many as usual if that is 0. */
+__attribute__((unused)) static void start_helper(pthread_t *thread, size_t stack_bytes,
+                                                 void *(*part)(void *), void *arg) {
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    int error = stack_bytes == 0 ? 0 : pthread_attr_setstacksize(&attributes, stack_bytes);
+    if (error == 0) error = pthread_create(thread, &attributes, part, arg);
+    if (error != 0) {
+        fprintf(stderr, "a thread cannot be started: %s\n", strerror(error));
+        exit(1);
+    }
+    pthread_attr_destroy(&attributes);
+}
+
 /* Takes `--threads T` out of the arguments. */
 static unsigned take_threads(int *argc, char **argv, unsigned usual) {
     for (int i = 1; i < *argc; i++) {

@@ -22,6 +22,7 @@
 //! | [`queue`] | a queue of objects without pointers, each of which dies middle-aged |
 //! | [`slots`] | an old array of pointers, into which new pairs are stored at random |
 //! | [`linked_list`] | a singly linked list, all of which survives |
+//! | [`pipe`] | a thread that makes messages, and one that drops them |
 //! | [`latency`] | a cache replaced at random, whose threads note the gaps between their operations |
 //! | [`replacements`] | code shared by churn, mixed, graph and map |
 //! | [`mark`] | a static graph, collected in full |
@@ -50,6 +51,7 @@ pub mod malloc;
 pub mod map;
 pub mod mark;
 pub mod mixed;
+pub mod pipe;
 pub mod protocol;
 pub mod queue;
 pub mod rand;

@@ -3,8 +3,8 @@
 
 use crate::workload::Workload;
 use crate::{
-    churn, conalloc, deep, frag, gcbench, graph, linked_list, malloc, map, mark, mixed, queue, rand, slots,
-    sort, treap, tree1, trees, trees_arena,
+    churn, conalloc, deep, frag, gcbench, graph, linked_list, malloc, map, mark, mixed, pipe, queue, rand,
+    slots, sort, treap, tree1, trees, trees_arena,
 };
 
 /// Every workload, in the order they are shown in.
@@ -28,6 +28,7 @@ pub const ALL: &[&Workload] = &[
     &queue::WORKLOAD,
     &slots::WORKLOAD,
     &linked_list::WORKLOAD,
+    &pipe::WORKLOAD,
 ];
 
 /// The workloads whose threads can share the work, by `--share`.

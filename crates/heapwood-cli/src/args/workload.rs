@@ -18,7 +18,7 @@ pub(crate) struct What {
     n: Option<u64>,
 
     /// Run on T threads. Each does the whole work, and all must have the same results. With --arena and --share they
-    /// share the work [default: 1; conalloc: 4]
+    /// share the work. For pipe T is the number of pairs of threads [default: 1; conalloc: 4]
     #[arg(long, value_name = "T", allow_hyphen_values = true, value_parser = parse_threads)]
     threads: Option<u64>,
 

@@ -161,6 +161,8 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         ("slots 100000 --verify --threads 2", "slots-100000.txt"),
         ("list 100000", "list-100000.txt"),
         ("list 100000 --verify --threads 2", "list-100000.txt"),
+        ("pipe 100000", "pipe-100000.txt"),
+        ("pipe 100000 --verify --threads 2", "pipe-100000.txt"),
         ("trees 10 --arena", "trees-arena-10.txt"),
         ("trees 13 --arena --verify", "trees-arena-13.txt"),
         ("trees 13 --arena --threads 2 --no-huge-pages", "trees-arena-13.txt"),
