@@ -29,6 +29,7 @@ const usage = `usage: go-peer trees [N]                  binary trees, default 2
        go-peer slots [STORES]             store new pairs into an old array, default 20000000
        go-peer list [NODES]               build a list and walk it, default 20000000
        go-peer pipe [MESSAGES]            pass messages to another goroutine, default 20000000
+       go-peer deep [CALLS]               call into the depth, default 1000000
        go-peer latency BYTES MILLISECONDS THREADS FRAMES   the gaps of a cache
        all but mark: --threads T          each of T goroutines does all of it, default 1 (conalloc 4); pipe: T pairs
        go-peer [WORKLOAD] --version       what Go it was built with`
@@ -62,6 +63,7 @@ func main() {
 		"slots":      {20_000_000, 1 << 32, 1},
 		"list":       {20_000_000, 1 << 36, 1},
 		"pipe":       {20_000_000, 1 << 48, 1},
+		"deep":       {1_000_000, 1 << 23, 1},
 	}
 	if command == "latency" && !(len(os.Args) == 3 && os.Args[2] == "--version") {
 		latency(os.Args[2:])
@@ -139,6 +141,8 @@ func main() {
 			list(n, r)
 		case "pipe":
 			pipe(n, r)
+		case "deep":
+			deep(n, r)
 		}
 	})
 	if !same {

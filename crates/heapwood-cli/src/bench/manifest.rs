@@ -171,8 +171,8 @@ mod tests {
     #[test]
     fn the_real_list_of_peers_is_valid() {
         let manifest = Manifest::load(None).unwrap();
-        // Sort and deep are for counting instructions, and have no peers.
-        for workload in heapwood_workloads::ALL.iter().filter(|w| w.name != "sort" && w.name != "deep") {
+        // Sort is for counting instructions, and has no peers.
+        for workload in heapwood_workloads::ALL.iter().filter(|w| w.name != "sort") {
             assert!(manifest.choose(workload.name, None).unwrap().len() >= 4, "{}", workload.name);
         }
         assert!(manifest.peers.iter().any(|p| p.threads) && manifest.peers.iter().any(|p| !p.threads));
