@@ -153,8 +153,11 @@ fn blocks_are_replaced_and_not_touched() {
         let m = attach(SMALL);
         let outcome = blocks.run(&*m, 3);
         assert_eq!(outcome, rand::Outcome { checksum: outcome.checksum, iterations: 3, name: outcome.name });
+        assert!(m.heap().stats().collections > 0);
+        // Young collections may have promoted some that died later.
+        m.collect();
         let stats = m.heap().stats();
-        assert!(stats.collections > 0 && stats.live_objects <= 2 * slots, "{stats:?}");
+        assert!(stats.live_objects <= 2 * slots, "{stats:?}");
         assert!(stats.live_bytes < 2 * slots * most, "{stats:?}");
         assert!(stats.allocated_bytes as usize > 3 * slots * most / 4, "{stats:?}");
     }
