@@ -12,8 +12,9 @@ fn caught(what: Option<Fault>, every: u64, generational: Generational) -> Caught
         let frees_all = what != Some(Fault::FreedAtOnce);
         let mut program = Program::new(Play { frees_all, ..Play::new(generational) }, seed);
         plant(&program.world.heap, what.map(|what| (what, every)));
-        // What is gone at once does harm only where the marking has to go through it.
-        let needs_chance = matches!(what, Some(Fault::ArenaClosedAtOnce | Fault::FreedAtOnce));
+        // What is gone at once does harm only where the marking has to go through it, and few objects have trace functions.
+        let needs_chance =
+            matches!(what, Some(Fault::ArenaClosedAtOnce | Fault::FreedAtOnce | Fault::TracedUnshaded));
         let outcome = program.run(if needs_chance { 48 } else { 12 }, 500);
         all.add(&program.world.heap, outcome.map(|_| ()));
     }
