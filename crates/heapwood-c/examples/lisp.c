@@ -356,6 +356,13 @@ static int give_up(const char *what, const char *why) {
     return 1;
 }
 
+/* Overwrites the stack of the frames that an error has left: words of theirs that a new frame does not write would keep
+ * objects alive. */
+static __attribute__((noinline)) void wipe(void) {
+    volatile char left[1 << 16];
+    for (size_t i = 0; i < sizeof left; i++) left[i] = 0;
+}
+
 int main(int argc, char **argv) {
     hw_options options;
     hw_error why;
@@ -383,7 +390,7 @@ int main(int argc, char **argv) {
 
     if (setjmp(top) != 0) return give_up("the built-in functions", hw_last_error(m)->text);
     define_builtins();
-    setjmp(top); /* An error comes back to here, and the loop goes on behind what was read. */
+    if (setjmp(top) != 0) wipe(); /* An error comes back to here, and the loop goes on behind what was read. */
     for (depth = 0;;) {
         object *e = read_one();
         if (e == &end_of_input) break;
