@@ -85,6 +85,8 @@ impl Mutator {
             let buffer = self.raw().buffer(shape);
             let cell = match buffer.peek(const { Kind::<T>::CELL }) {
                 Some(cell) => cell,
+                // As a tail call: the value, in registers, need not outlive a call.
+                None if const { size_of::<T>() <= 2 * size_of::<usize>() } => return self.alloc_or_fail(value),
                 None => self.reserve_or_fail(shape, const { Kind::<T>::CELL }),
             };
             prefetch::new_object(cell.as_ptr());
@@ -95,6 +97,13 @@ impl Mutator {
                 return Gc::from_raw(cell.cast());
             }
         }
+        self.alloc_or_fail(value)
+    }
+
+    /// The slow path of [`Mutator::alloc`] for small values, and the path of large ones.
+    #[cold]
+    #[inline(never)]
+    fn alloc_or_fail<T: Trace>(&self, value: T) -> Gc<T> {
         match self.try_alloc(value) {
             Ok(object) => object,
             Err(error) => self.fail(error),
