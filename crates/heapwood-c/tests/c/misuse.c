@@ -189,6 +189,8 @@ int main(int argc, char **argv) {
     hw_options_init(&options);
     verify = argc > 1 && strcmp(argv[1], "verify") == 0;
     options.verify = (uint32_t)verify;
+    /* Emulators abort where a forked child starts a thread. */
+    options.background_release = 0;
     CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK && hw_attach(heap, NULL, &me, NULL) == HW_OK);
     const uint64_t mask = HW_POINTER(struct pair, first) | HW_POINTER(struct pair, second);
     CHECK(hw_type_mask(heap, sizeof(struct pair), &mask, 1, &pair_type, NULL) == HW_OK);
