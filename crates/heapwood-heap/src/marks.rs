@@ -471,6 +471,15 @@ impl Marks {
         crate::prefetch::for_read(self.word(self.allocated(), addr).0.cast());
     }
 
+    /// The same of its mark, too, unless no sweep clears marks.
+    #[inline(always)]
+    pub(crate) fn prefetch_both(&self, addr: usize) {
+        self.prefetch_allocated(addr);
+        if !self.is_after_young() {
+            crate::prefetch::for_write(self.word(self.allocated() ^ 1, addr).0.cast());
+        }
+    }
+
     /// Whether no mark bit is set for the pages `start..end`.
     pub(crate) fn marks_clear(&self, start: usize, end: usize) -> bool {
         let first = (start - self.base) >> WORD_BYTES_LOG;

@@ -300,6 +300,11 @@ impl<'m> Owner<'m> {
         let Some(page) = spans.pop(heap.spans()) else { return false };
         cached.spans.set(spans);
         let span = heap.spans().own(page);
+        // The next one is needed when this one's free cells are used up.
+        if let Some(next) = spans.first() {
+            heap.spans().prefetch(next);
+            heap.marks().prefetch_allocated(heap.spans().address_of(next));
+        }
         span.begin_in(self.cycle());
         // A span may have few free cells; the mutator is charged for these only.
         let free = heap.free_cells(span);

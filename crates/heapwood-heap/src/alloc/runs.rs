@@ -9,7 +9,7 @@ use crate::marks::{Marks, PAGE_WORDS};
 use core::ops::Range;
 
 /// The largest cell size with a pattern.
-const MAX_PATTERN: usize = 640;
+const MAX_PATTERN: usize = 512;
 const PATTERNS: usize = match SizeClass::of(MAX_PATTERN) {
     Some(class) => class.index() + 1,
     None => 0,

@@ -199,6 +199,11 @@ impl ThreadCache {
         self.update(|a| Account { swept: a.swept + swept, ..a });
     }
 
+    /// What it has swept since it settled its account.
+    pub(super) fn swept(&self) -> Swept {
+        self.account.get().swept
+    }
+
     /// Adds ticks of a refill that the heap's size cut short.
     pub(super) fn note_starved(&self, ticks: u64) {
         self.update(|a| Account { starved: a.starved + ticks, ..a });

@@ -2,8 +2,8 @@
 //!
 //! Up to 256 bytes the classes are the multiples of 16, the granule of mark bits. Above, each doubling is cut into
 //! eight equal steps, up to 32 KiB. So a cell wastes at most 1/8, from 128 bytes on. A span of a class is the fewest
-//! pages that waste at most 1/8 at the end and hold enough cells: twelve up to 1 KiB, where refilling ten cells at a
-//! time took an eighth of an allocation's time. Tests assert both bounds over all sizes. The idea is tcmalloc's; the
+//! pages that waste at most 1/8 at the end and hold enough cells: sixteen up to 2 KiB, since in a fragmented heap sweeping
+//! and refilling cost by the span. Tests assert both bounds over all sizes. The idea is tcmalloc's; the
 //! steps make the class of a size arithmetic. For sizes known only at run time, tables made by that arithmetic replace
 //! it: the class of each size up to 2 KiB, and the cell size and span of each class.
 
@@ -132,8 +132,8 @@ impl SizeClass {
     const fn computed_span_pages(self) -> usize {
         let size = self.cell_size();
         let least = match size {
-            ..=1024 => 12,
-            1025..=8192 => 4,
+            ..=2048 => 16,
+            2049..=8192 => 4,
             _ => 2,
         };
         let mut pages = MIN_SPAN_PAGES;

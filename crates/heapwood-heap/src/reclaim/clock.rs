@@ -43,8 +43,8 @@ pub struct ReclaimTimes {
     pub sweep_ns: [u64; 3],
     /// Nanoseconds spent returning empty spans to the page allocator.
     pub recovery_ns: [u64; 3],
-    /// Nanoseconds of central refills that the heap's size cut short: the price of a small heap for allocation.
-    /// Sweeping during such a refill counts here, too.
+    /// Nanoseconds of central refills that the heap's size cut short, without their sweeping: the price of a small heap
+    /// for allocation.
     pub starved_ns: u64,
 }
 
@@ -131,6 +131,13 @@ pub(crate) struct Swept {
     spans: u32,
     sweep: u64,
     recovery: u64,
+}
+
+impl Swept {
+    /// The ticks of all of it.
+    pub(crate) fn ticks(self) -> u64 {
+        self.sweep + self.recovery
+    }
 }
 
 impl Add for Swept {

@@ -30,7 +30,7 @@ use core::sync::atomic::AtomicBool;
 use heapwood_os::threads::sync::yield_now;
 use heapwood_os::threads::timed_lock::TimedGuard;
 use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, OsError, TimedLock};
-use heapwood_pages::{PageCount, PageIndex, PageRun};
+use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
 
 /// Spans swept between two acquisitions of the lock: about fifty microseconds.
 const BATCH_SPANS: u32 = 1024;
@@ -404,6 +404,7 @@ impl Sweeper {
         let (swept, spans) = (batch.len(), self.heap.spans());
         while let Some(page) = batch.pop(spans) {
             let span = spans.at(page);
+            self.prefetch_next(batch, span);
             span.set_held(false);
             match self.sweep_span(page, span) {
                 0 => {
@@ -423,6 +424,7 @@ impl Sweeper {
         let (mut timer, swept) = (SweepTimer::start(), taken.len());
         while let Some(page) = taken.pop(spans) {
             let span = spans.at(page);
+            self.prefetch_next(taken, span);
             if self.sweep_span(page, span) == span.cells() {
                 span.set_held(false);
                 sorted.full.push(spans, page);
@@ -432,6 +434,18 @@ impl Sweeper {
         }
         timer.swept(swept);
         (sorted, timer.finish())
+    }
+
+    /// Prefetches what the sweep of the next span on a list reads, while `this` one, of the same shape, is swept.
+    #[inline]
+    fn prefetch_next(&self, list: SpanList, this: &Span) {
+        let Some(next) = list.first() else { return };
+        let (spans, marks) = (self.heap.spans(), self.heap.marks());
+        spans.prefetch(next);
+        let start = spans.address_of(next);
+        for at in (start..start + this.pages().bytes()).step_by(PAGE_SIZE) {
+            marks.prefetch_both(at);
+        }
     }
 
     /// Sweeps a span that this thread took from an unswept list; returns its number of live cells.
