@@ -86,7 +86,9 @@ impl Mutator {
             let cell = match buffer.peek(const { Kind::<T>::CELL }) {
                 Some(cell) => cell,
                 // As a tail call: the value, in registers, need not outlive a call.
-                None if const { size_of::<T>() <= 2 * size_of::<usize>() } => return self.alloc_or_fail(value),
+                None if const { size_of::<T>() <= 2 * size_of::<usize>() } => {
+                    return self.alloc_or_fail(value);
+                }
                 None => self.reserve_or_fail(shape, const { Kind::<T>::CELL }),
             };
             prefetch::new_object(cell.as_ptr());

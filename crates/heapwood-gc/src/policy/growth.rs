@@ -5,7 +5,8 @@
 //! last growth, so that young collections and sweeping count as well. What a small heap costs allocation counts, too: central
 //! refills that bring little because a mutator may hold little. After a full collection that freed little the program is still
 //! growing, and the heap grows faster. More room is fresh memory, and its first touch costs, too: so a heap grows by no more than
-//! what can be touched in the time that its collections took. A large heap grows by a smaller part: it would save little time for much memory.
+//! what can be touched in the time that its collections took. Much room must save more than little ([`wanted_cpu`]). A large heap grows
+//! by a smaller part: it would save little time for much memory.
 //! Invariant: growth lies between [`LEAST_PERCENT`] and the option `percent` of what is alive, but a small heap may grow to
 //! [`SMALL`] for each mutator that allocates.
 
@@ -43,6 +44,12 @@ fn most(live: usize, percent: u32, mutators: usize) -> usize {
     most.max((small * mutators.max(1)).saturating_sub(live))
 }
 
+/// The part of CPU time that collecting may take where the heap may grow by `room` bytes. Twice the room halves it, and so saves
+/// the less the more room there is already (Kirisame et al., Optimal Heap Limits, OOPSLA 2022).
+fn wanted_cpu(room: usize) -> f64 {
+    WANTED_CPU * (room as f64 / FREE_ROOM as f64).clamp(1.0, MOST_WANTED)
+}
+
 impl Growth {
     /// Of a heap that has not been collected; `min_heap` bytes may be allocated before it is.
     pub fn new(min_heap: usize) -> Self {
@@ -56,7 +63,8 @@ impl Growth {
         let Spent { collecting_ns, all_ns, freed_little } = spent;
         let share = collecting_ns as f64 / all_ns.max(1) as f64;
         let at_once = if freed_little { AT_ONCE_IF_LITTLE_FREED } else { AT_ONCE };
-        let ratio = (share * (1.0 - WANTED_CPU) / (WANTED_CPU * (1.0 - share).max(0.01))).clamp(0.5, at_once);
+        let wanted = if freed_little { WANTED_CPU } else { wanted_cpu(self.room) };
+        let ratio = (share * (1.0 - wanted) / (wanted * (1.0 - share).max(0.01))).clamp(0.5, at_once);
         let most = most(live, percent, mutators);
         let least = (live / 100 * LEAST_PERCENT).max(self.least).min(most);
         // What a heap was allowed that has become smaller says less.
@@ -108,6 +116,25 @@ mod tests {
         // What grows anyway is touched anyway.
         rooms = (0..2).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(true)) / MIB).collect();
         assert_eq!(rooms, [141, 150]);
+    }
+
+    #[test]
+    fn much_room_must_save_more_than_little() {
+        let mut growth = Growth::new(4 * MIB);
+        let rooms = |growth: &mut Growth, live: usize, shares: &[u64]| {
+            shares
+                .iter()
+                .map(|&share| growth.after_full(live * MIB, 150, ONE, spent(share)) / MIB)
+                .collect::<Vec<_>>()
+        };
+        // A tenth of the time is too much with 60 MiB, and right with 91.
+        assert_eq!(rooms(&mut growth, 200, &[10, 10, 10, 10, 10]), [60, 79, 92, 91, 91]);
+        // Of a large heap a seventh is wanted, whatever the room.
+        let large = rooms(&mut growth, 4000, &[14, 14, 14]);
+        assert_eq!(large, [1200, 1200, 1200]);
+        // A program that grows is looked at as seldom as before.
+        let grows = Spent { freed_little: true, ..spent(14) };
+        assert_eq!(growth.after_full(4000 * MIB, 150, ONE, grows) / MIB, 2595);
     }
 
     #[test]

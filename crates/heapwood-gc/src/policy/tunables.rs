@@ -7,6 +7,10 @@
 pub(super) mod growth {
     /// The part of CPU time that collecting may take.
     pub(in crate::policy) const WANTED_CPU: f64 = 0.07;
+    /// Growth by up to this many bytes is worth that; growth by more only where collecting takes a part that is larger in
+    /// proportion, but no more than this many times as large.
+    pub(in crate::policy) const FREE_ROOM: usize = 64 << 20;
+    pub(in crate::policy) const MOST_WANTED: f64 = 2.0;
     /// The least growth, in hundredths of what is alive.
     pub(in crate::policy) const LEAST_PERCENT: usize = 30;
     /// The least growth in bytes; the option `min_heap` if that is less.
