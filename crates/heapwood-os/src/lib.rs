@@ -11,8 +11,9 @@
 //! |  | [`region`](memory::region) | owned reservations and lazily committed arrays |
 //! |  | [`mapped_box`](memory::mapped_box) | one value in mapped memory of its own |
 //! |  | [`mapped_index`](memory::mapped_index) | a hash index in mapped memory |
+//! |  | [`mapped`](memory::mapped) | the mappings of a value, for observers |
 //! |  | [`page`](memory::page) | sizes of pages |
-//! |  | [`pagemap`](memory::pagemap) | the pages of a range that were written to |
+//! |  | [`pagemap`](memory::pagemap) | the pages of a range that were written to, or are in memory |
 //! |  | [`safe_read`](memory::safe_read) | reads of memory that may be unmapped at any moment |
 //! |  | `limits` | the limit that a refusal probably met |
 //! | [`threads`] | [`thread`](threads::thread) | threads of the library, which take no signals of the program |
@@ -40,6 +41,7 @@
 //! |  | [`slow_thread`](diagnose::slow_thread) | why a thread does not answer a signal |
 //! | [`testing`] | [`faulty`](testing::faulty) | a kernel that refuses on command |
 //! |  | [`large_page_kernel`](testing::large_page_kernel) | a kernel with larger pages |
+//! |  | [`recording`](testing::recording) | a kernel that knows its reservations |
 //! | | [`error`] | refusals of the system |
 
 pub mod diagnose;
@@ -52,6 +54,7 @@ pub mod threads;
 pub use error::{OsError, ThreadValueError};
 pub use memory::kernel::{Kernel, KernelRef};
 pub use memory::linux::{SYSTEM, System};
+pub use memory::mapped::{Mapped, for_each_mapping_of};
 pub use memory::mapped_box::MappedBox;
 pub use memory::mapped_index::MappedIndex;
 pub use memory::page::{HUGE_PAGE, LEAST_KERNEL_PAGE, MOST_KERNEL_PAGE, round_up};

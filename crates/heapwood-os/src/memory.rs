@@ -3,6 +3,7 @@
 pub mod kernel;
 pub(crate) mod limits;
 pub mod linux;
+pub mod mapped;
 pub mod mapped_box;
 pub mod mapped_index;
 pub mod page;

@@ -3,17 +3,18 @@
 
 use crate::error::OsError;
 use crate::memory::kernel::KernelRef;
+use crate::memory::mapped::Mapped;
 use crate::memory::region::Reservation;
 use core::mem::ManuallyDrop;
-use core::ops::{Deref, DerefMut};
+use core::ops::{Deref, DerefMut, Range};
 use core::ptr::NonNull;
 
 /// An owned value in mapped memory.
-pub struct MappedBox<T>(NonNull<Mapped<T>>);
+pub struct MappedBox<T>(NonNull<BoxMemory<T>>);
 
 /// The value, and the reservation that both lie in. The value comes first, so that its address is that of the whole.
 #[repr(C)]
-struct Mapped<T> {
+struct BoxMemory<T> {
     value: T,
     memory: Reservation,
 }
@@ -29,12 +30,13 @@ impl<T> MappedBox<T> {
     /// # Errors
     /// The kernel refuses the memory. The value is dropped.
     pub fn new(kernel: KernelRef, value: T) -> Result<Self, OsError> {
-        let (size, align) = (size_of::<Mapped<T>>(), align_of::<Mapped<T>>());
+        let (size, align) = (size_of::<BoxMemory<T>>(), align_of::<BoxMemory<T>>());
         let memory = Reservation::new(kernel, size, align)?;
         memory.commit(0..size)?;
-        let place = NonNull::new(memory.start() as *mut Mapped<T>).expect("the kernel maps nothing at zero");
+        let place =
+            NonNull::new(memory.start() as *mut BoxMemory<T>).expect("the kernel maps nothing at zero");
         // SAFETY: the memory is committed, aligned, large enough, and owned by this function alone.
-        unsafe { place.write(Mapped { value, memory }) };
+        unsafe { place.write(BoxMemory { value, memory }) };
         Ok(MappedBox(place))
     }
 
@@ -49,6 +51,24 @@ impl<T> MappedBox<T> {
     /// 1. `value` came from [`MappedBox::into_raw`], and has no other owner.
     pub unsafe fn from_raw(value: NonNull<T>) -> Self {
         MappedBox(value.cast())
+    }
+}
+
+impl<T> Mapped for MappedBox<T> {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        // SAFETY: the value lies in its box.
+        unsafe { Self::for_each_mapping_around(self, f) };
+    }
+}
+
+impl<T> MappedBox<T> {
+    /// The mapping around a value whose box has been [given up](MappedBox::into_raw), or is not at hand.
+    ///
+    /// # Safety
+    /// 1. The value lies in a box.
+    pub unsafe fn for_each_mapping_around(value: &T, f: &mut dyn FnMut(Range<usize>)) {
+        // SAFETY: contract 1: the reservation follows its value.
+        unsafe { (*core::ptr::from_ref(value).cast::<BoxMemory<T>>()).memory.for_each_mapping(f) };
     }
 }
 
@@ -70,7 +90,7 @@ impl<T> DerefMut for MappedBox<T> {
 impl<T> Drop for MappedBox<T> {
     fn drop(&mut self) {
         // SAFETY: moves both out of the memory, which is released last, and once.
-        let Mapped { value, memory } = unsafe { self.0.read() };
+        let BoxMemory { value, memory } = unsafe { self.0.read() };
         drop(value);
         drop(memory);
     }

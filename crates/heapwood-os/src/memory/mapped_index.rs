@@ -3,7 +3,9 @@
 //! most half of the slots are taken, so a search ends at an empty one; each number lies in the run of taken slots that
 //! begins at its hash's slot.
 
+use crate::memory::mapped::Mapped;
 use crate::{KernelRef, MappedArray, OsError};
+use core::ops::Range;
 
 /// The slots of the smallest index: one kernel page.
 const FIRST: usize = 1024;
@@ -98,6 +100,12 @@ impl MappedIndex {
     /// The first slot of a hash: its highest bits.
     fn first(&self, hash: u64) -> usize {
         (hash >> (64 - self.len.ilog2())) as usize
+    }
+}
+
+impl Mapped for MappedIndex {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.slots.for_each_mapping(f);
     }
 }
 

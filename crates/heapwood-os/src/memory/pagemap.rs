@@ -1,7 +1,8 @@
 //! The pages of a range that the process has written to, by the kernel's page tables. A page without an entry, or one
 //! that was only read, holds zeros. So a collector need not read gigabytes of a sparse array, which would also make
 //! the kernel create page tables for all of it. The source is PAGEMAP_SCAN (Linux 6.7), or else /proc/self/pagemap;
-//! without either, every page counts as written. Nothing is allocated. The file is open only during a collection: a
+//! without either, every page counts as written. The same source tells observers what of a range is in memory. Nothing is
+//! allocated. The file is open only during a collection: a
 //! program may close descriptors that it does not know, and reuse their numbers. Invariant: a page that is left out
 //! reads as zeros as long as no thread writes to it.
 
@@ -37,13 +38,33 @@ struct ScanArguments {
     returned: u64,
 }
 
+impl ScanArguments {
+    /// A scan of whole pages, in any category, which fills these regions.
+    fn of(pages: Range<usize>, regions: &mut [Region]) -> Self {
+        ScanArguments {
+            size: size_of::<ScanArguments>() as u64,
+            start: pages.start as u64,
+            end: pages.end as u64,
+            regions: regions.as_mut_ptr() as u64,
+            regions_len: regions.len() as u64,
+            ..ScanArguments::default()
+        }
+    }
+}
+
 #[repr(C)]
-#[derive(Default)]
 struct Region {
     start: u64,
     end: u64,
     categories: u64,
 }
+
+impl Region {
+    const EMPTY: Region = Region { start: 0, end: 0, categories: 0 };
+}
+
+/// The regions of one scan for an observer.
+const REGIONS: usize = 64;
 
 const _: () = assert!(size_of::<ScanArguments>() == 96 && size_of::<Region>() == 24);
 
@@ -83,25 +104,70 @@ impl Pagemap {
         found.map(|f| f.start.max(range.start)..f.end.min(range.end))
     }
 
+    /// Calls `f` with each part of an address range, in order, that is in the process's memory now: neither untouched nor
+    /// swapped out, nor only the kernel's page of zeros. Its ends are those of the range or multiples of a kernel page.
+    /// `None` if the kernel does not tell; before Linux 6.7 pages of zeros count, too.
+    pub fn for_each_resident(&self, range: Range<usize>, mut f: impl FnMut(Range<usize>)) -> Option<()> {
+        let page = SYSTEM.page_size();
+        let end = range.end.next_multiple_of(page);
+        let mut at = range.start & !(page - 1);
+        let mut cut = |part: Range<usize>| f(part.start.max(range.start)..part.end.min(range.end));
+        while at < end {
+            let mut regions = [const { Region::EMPTY }; REGIONS];
+            let mut arguments = ScanArguments {
+                // Present, and not the zero page.
+                inverted: ZERO_PAGE,
+                all_of: PRESENT | ZERO_PAGE,
+                ..ScanArguments::of(at..end, &mut regions)
+            };
+            // SAFETY: the kernel reads and writes the arguments, and writes the regions that they point to.
+            match unsafe { libc::ioctl(self.file(), PAGEMAP_SCAN as _, &raw mut arguments) } {
+                found @ 0.. => {
+                    regions[..found as usize].iter().for_each(|r| cut(r.start as usize..r.end as usize));
+                    at = arguments.walk_end as usize;
+                }
+                _ => return self.read_resident(at..end, cut),
+            }
+        }
+        Some(())
+    }
+
+    /// The same for whole pages, by reading entries.
+    fn read_resident(&self, pages: Range<usize>, mut f: impl FnMut(Range<usize>)) -> Option<()> {
+        let page = SYSTEM.page_size();
+        let (mut at, mut entries) = (pages.start, [0u64; 512]);
+        while at < pages.end {
+            let want = ((pages.end - at) / page).min(entries.len()) * 8;
+            let from = (at / page * 8) as libc::off_t;
+            // SAFETY: the buffer has room for the requested bytes.
+            let got = unsafe { libc::pread(self.file(), entries.as_mut_ptr().cast(), want, from) };
+            if got < 8 {
+                return None;
+            }
+            for entry in &entries[..got as usize / 8] {
+                if entry & ENTRY_PRESENT != 0 {
+                    f(at..at + page);
+                }
+                at += page;
+            }
+        }
+        Some(())
+    }
+
     /// By PAGEMAP_SCAN. The outer option is `None` if the kernel does not support it.
     fn scan(&self, pages: &Range<usize>) -> Option<Option<Range<usize>>> {
-        let mut region = Region::default();
+        let mut region = [Region::EMPTY];
         let mut arguments = ScanArguments {
-            size: size_of::<ScanArguments>() as u64,
-            start: pages.start as u64,
-            end: pages.end as u64,
-            regions: (&raw mut region) as u64,
-            regions_len: 1,
             // Any page but the zero page, present or swapped out.
             inverted: ZERO_PAGE,
             all_of: ZERO_PAGE,
             any_of: PRESENT | SWAPPED,
-            ..Default::default()
+            ..ScanArguments::of(pages.clone(), &mut region)
         };
         // SAFETY: the kernel reads and writes the arguments, and writes the one region that they point to.
         match unsafe { libc::ioctl(self.file(), PAGEMAP_SCAN as _, &raw mut arguments) } {
             0 => Some(None),
-            1 => Some(Some(region.start as usize..region.end as usize)),
+            1 => Some(Some(region[0].start as usize..region[0].end as usize)),
             _ => None,
         }
     }
@@ -191,9 +257,33 @@ mod tests {
                 vec![page(0, 2), page(700, 703), page(1000, 1001), page(2000, 2001), page(PAGES - 1, PAGES)];
             assert_eq!(all(whole.clone(), |range| touched.read(&range).unwrap()), with_zeros);
         }
-        // Without a source every page counts as written.
+        let resident = |range: Range<usize>| {
+            let mut found = Vec::new();
+            touched.for_each_resident(range, |part| found.push(part)).unwrap();
+            found
+        };
+        if touched.scan(&whole).is_some() {
+            assert_eq!(resident(whole.clone()), exact);
+            assert_eq!(resident(base + 100..base + 2 * size - 5), vec![base + 100..base + 2 * size - 5]);
+        }
+        let mut read = 0;
+        if touched.read_resident(whole.clone(), |part| read += part.len()).is_some() {
+            assert_eq!(read, (written.len() + 1) * size);
+        }
+        // More parts than one scan reports.
+        for page in (1..PAGES).step_by(2) {
+            // SAFETY: as above.
+            unsafe { ((base + page * size) as *mut u64).write_volatile(7) };
+        }
+        let mut bytes = 0;
+        touched.for_each_resident(whole.clone(), |part| bytes += part.len()).unwrap();
+        let even = written.iter().filter(|&&page| page % 2 == 0).count();
+        let zeros = if touched.scan(&whole).is_some() { 0 } else { 1 };
+        assert_eq!(bytes, (PAGES / 2 + even + zeros) * size);
+        // Without a source every page counts as written, and nobody says what is in memory.
         let blind = Pagemap { file: OnceCell::from(-1) };
-        assert_eq!(blind.first(whole.clone()), Some(whole));
+        assert_eq!(blind.first(whole.clone()), Some(whole.clone()));
+        assert_eq!(blind.for_each_resident(whole, |_| unreachable!()), None);
         // Decommitted pages count as unwritten again. SAFETY: the contents are not needed.
         unsafe { memory.decommit(0..memory.len()).unwrap() };
         assert!(touched.scan(&page(0, PAGES)).is_none_or(|found| found.is_none()));

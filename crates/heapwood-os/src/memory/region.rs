@@ -4,10 +4,11 @@
 
 use crate::error::OsError;
 use crate::memory::kernel::KernelRef;
+use crate::memory::mapped::Mapped;
 use crate::round_up;
 use core::marker::PhantomData;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// A range of address space, released on drop. Its ends are multiples of the kernel's page size.
 pub struct Reservation {
@@ -16,6 +17,8 @@ pub struct Reservation {
     page: usize,
     start: usize,
     len: usize,
+    /// One past the highest byte that was ever committed, as an offset: where observers need not look any further.
+    committed_end: AtomicUsize,
     /// Another owner releases it.
     is_detached: AtomicBool,
 }
@@ -27,7 +30,8 @@ impl Reservation {
         let page = kernel.page_size();
         let len = round_up(len.max(1), page).ok_or_else(too_big)?;
         let start = kernel.reserve(len, align.max(page))?;
-        Ok(Reservation { kernel, page, start, len, is_detached: AtomicBool::new(false) })
+        let (committed_end, is_detached) = (AtomicUsize::new(0), AtomicBool::new(false));
+        Ok(Reservation { kernel, page, start, len, committed_end, is_detached })
     }
 
     /// Moves ownership of the address space to the returned reservation, which alone releases it. This one stays
@@ -37,7 +41,8 @@ impl Reservation {
     /// 1. The returned reservation is not dropped before this one.
     pub unsafe fn detach(&self) -> Reservation {
         self.is_detached.store(true, Ordering::Relaxed);
-        Reservation { is_detached: AtomicBool::new(false), ..*self }
+        let committed_end = AtomicUsize::new(self.committed_end.load(Ordering::Relaxed));
+        Reservation { committed_end, is_detached: AtomicBool::new(false), ..*self }
     }
 
     /// The first address.
@@ -59,7 +64,9 @@ impl Reservation {
     pub fn commit(&self, range: Range<usize>) -> Result<(), OsError> {
         let Some((addr, len)) = self.whole_pages(range) else { return Ok(()) };
         // SAFETY: whole_pages keeps the range inside this live reservation.
-        unsafe { self.kernel.commit(addr, len) }
+        unsafe { self.kernel.commit(addr, len) }?;
+        self.committed_end.fetch_max(addr + len - self.start, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Zeroes the bytes `range` (offsets), and releases the memory of the kernel pages that lie wholly inside. Pages
@@ -129,6 +136,12 @@ impl Reservation {
 
     fn check(&self, range: &Range<usize>) {
         assert!(range.end <= self.len, "range {range:?} leaves a reservation of {} bytes", self.len);
+    }
+}
+
+impl Mapped for Reservation {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        f(self.start..self.start + self.committed_end.load(Ordering::Relaxed));
     }
 }
 
@@ -256,11 +269,33 @@ impl<T: Zeroed> MappedArray<T> {
     }
 }
 
+impl<T> Mapped for MappedArray<T> {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.memory.for_each_mapping(f);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::SYSTEM;
     use crate::testing::large_page_kernel::Coarse;
+    use crate::{Kernel, SYSTEM};
+
+    #[test]
+    fn a_mapping_reaches_to_the_highest_commit() {
+        let memory = Reservation::new(&SYSTEM, 1 << 20, 1).unwrap();
+        let mapping = || {
+            let mut all = Vec::new();
+            memory.for_each_mapping(&mut |mapping| all.push((mapping.start, mapping.end)));
+            all
+        };
+        let page = SYSTEM.page_size();
+        let up_to = |pages: usize| vec![(memory.start(), memory.start() + pages * page)];
+        assert_eq!(mapping(), up_to(0));
+        memory.commit(3 * page..3 * page + 1).unwrap();
+        memory.commit(0..1).unwrap();
+        assert_eq!(mapping(), up_to(4));
+    }
 
     #[test]
     fn arrays_commit_by_index() {

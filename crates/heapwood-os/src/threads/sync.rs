@@ -82,6 +82,10 @@ mod modelled {
     /// All elements exist from the start, since loom's atomics have identities.
     pub struct AtomicArray<T>(Vec<T>);
 
+    impl<T> crate::memory::mapped::Mapped for AtomicArray<T> {
+        fn for_each_mapping(&self, _: &mut dyn FnMut(Range<usize>)) {}
+    }
+
     impl<T: Default> AtomicArray<T> {
         /// As [`crate::MappedArray::new`].
         pub fn new(_: KernelRef, len: usize) -> Result<Self, OsError> {

@@ -1,0 +1,87 @@
+//! A kernel that knows its reservations: a test can compare them with what is told of them. Invariant: every request is
+//! passed on to the system.
+
+use crate::error::OsError;
+use crate::memory::kernel::Kernel;
+use crate::memory::linux::SYSTEM;
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+
+/// The most reservations at a time.
+const MOST: usize = 1024;
+
+/// The system's memory, and a list of its reservations.
+#[derive(Debug)]
+pub struct Recording {
+    /// The start and the length of each; a start of 0 is a free place.
+    reservations: [(AtomicUsize, AtomicUsize); MOST],
+}
+
+impl Recording {
+    /// A kernel without reservations.
+    pub const fn new() -> Self {
+        Recording { reservations: [const { (AtomicUsize::new(0), AtomicUsize::new(0)) }; MOST] }
+    }
+
+    /// The reservations that exist, by address.
+    pub fn reservations(&self) -> Vec<Range<usize>> {
+        let range = |(start, len): &(AtomicUsize, AtomicUsize)| {
+            let start = start.load(Ordering::SeqCst);
+            start..start + len.load(Ordering::SeqCst)
+        };
+        let mut all: Vec<_> = self.reservations.iter().map(range).filter(|range| range.start != 0).collect();
+        all.sort_by_key(|range| range.start);
+        all
+    }
+
+    fn replace(&self, from: usize, to: usize, len: usize) {
+        let place = self
+            .reservations
+            .iter()
+            .find(|(start, _)| start.compare_exchange(from, to, Ordering::SeqCst, Ordering::SeqCst).is_ok());
+        place.expect("a reservation has a place in the list").1.store(len, Ordering::SeqCst);
+    }
+}
+
+impl Default for Recording {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+// SAFETY: every request is passed on unchanged to the system, which keeps the contract.
+unsafe impl Kernel for Recording {
+    fn page_size(&self) -> usize {
+        SYSTEM.page_size()
+    }
+    fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError> {
+        let start = SYSTEM.reserve(len, align)?;
+        self.replace(0, start, len);
+        Ok(start)
+    }
+    unsafe fn commit(&self, addr: usize, len: usize) -> Result<(), OsError> {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.commit(addr, len) }
+    }
+    unsafe fn decommit(&self, addr: usize, len: usize) -> Result<(), OsError> {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.decommit(addr, len) }
+    }
+    unsafe fn advise_huge(&self, addr: usize, len: usize) {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.advise_huge(addr, len) }
+    }
+    unsafe fn advise_small(&self, addr: usize, len: usize) {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.advise_small(addr, len) }
+    }
+    unsafe fn protect(&self, addr: usize, len: usize) -> bool {
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.protect(addr, len) }
+    }
+    unsafe fn release(&self, addr: usize, len: usize) {
+        self.replace(addr, 0, 0);
+        // SAFETY: the caller's contract is passed on.
+        unsafe { SYSTEM.release(addr, len) }
+    }
+}
