@@ -194,6 +194,11 @@ impl<G: Geometry> Chunk<G> {
         (self.in_use.as_ref(), self.scavenged.as_ref())
     }
 
+    /// Copies of both.
+    pub(crate) fn bits(&self) -> [G::Words; 2] {
+        [self.in_use, self.scavenged]
+    }
+
     /// The number of pages that are in use or do not exist.
     pub(crate) fn set_pages(&self) -> usize {
         let padding = Self::PADDING as usize;

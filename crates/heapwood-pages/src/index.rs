@@ -9,8 +9,9 @@
 use crate::geometry::{Geometry, TreeShape};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::marker::PhantomData;
+use core::ops::Range;
 use heapwood_os::threads::sync::{AtomicArray, AtomicU32, AtomicUsize, Ordering};
-use heapwood_os::{KernelRef, OsError};
+use heapwood_os::{KernelRef, Mapped, OsError};
 
 /// Pages that may be resident were freed.
 const NOTED: u32 = 1 << 31;
@@ -153,5 +154,11 @@ impl<G: Geometry> ScavengeIndex<G> {
             }
             None
         })
+    }
+}
+
+impl<G: Geometry> Mapped for ScavengeIndex<G> {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.words.for_each_mapping(f);
     }
 }

@@ -8,7 +8,7 @@ use crate::geometry::Geometry;
 use crate::summary::Summary;
 use core::ops::Range;
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, MappedArray, OsError};
+use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, Mapped, MappedArray, OsError};
 
 // SAFETY: the zero word is the summary of a full region; a word needs no drop.
 unsafe impl Zeroed for Summary {}
@@ -155,6 +155,12 @@ impl<T: Zeroed + Copy> LazyArray<T> {
                 *element = value;
             }
         }
+    }
+}
+
+impl<T> Mapped for LazyArray<T> {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.array.for_each_mapping(f);
     }
 }
 

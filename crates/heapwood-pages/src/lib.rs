@@ -23,6 +23,7 @@
 //! | `index` | the chunks that may have pages to release, found without a lock |
 //! | [`shared`] | [`SharedPages`]: the allocator behind a lock, for many threads |
 //! | `snapshot` | the pages at one moment, and an allocator made from them |
+//! | [`residency`] | what of the pages the kernel has in memory |
 //! | `inspect` | the state of single pages, and the allocation of given ones |
 //! | [`paced_work`] | slices of background work with rests between them, under any clock |
 //! | [`duty_cycle`] | the share of a CPU that background work takes |
@@ -73,6 +74,7 @@ pub mod long_cache;
 mod model;
 pub mod paced_work;
 pub mod page;
+pub mod residency;
 pub mod scavenge;
 pub mod shared;
 pub mod snapshot;
@@ -90,6 +92,7 @@ pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use long_cache::LongCache;
 pub use paced_work::{Clock, PacedWork};
 pub use page::PAGE_SIZE;
+pub use residency::Residency;
 pub use scavenge::{PendingRelease, ScavengePolicy};
 pub use shared::{Effort, PageStats, SharedPages};
 pub use snapshot::{ChunkSnapshot, Snapshot};

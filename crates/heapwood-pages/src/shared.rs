@@ -12,9 +12,10 @@ use crate::lock_order::PAGES;
 use crate::long_cache::LongCache;
 use crate::scavenge::{PendingRelease, ScavengePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
+use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::threads::timed_lock::TimedGuard;
-use heapwood_os::{ForkLock, KernelRef, OsError, TimedLock};
+use heapwood_os::{ForkLock, KernelRef, Mapped, OsError, TimedLock, for_each_mapping_of};
 
 /// A page allocator for many threads.
 pub struct SharedPages<G: Geometry> {
@@ -85,8 +86,22 @@ pub struct PageStats {
     pub free: PageCount,
     /// Scavenged pages.
     pub scavenged: PageCount,
+    /// Pages that are being released: neither free nor in use.
+    pub releasing: PageCount,
     /// The number of lock acquisitions.
     pub lock_acquisitions: u64,
+}
+
+impl PageStats {
+    /// Pages that may be resident, in use or not.
+    pub fn backed(self) -> PageCount {
+        PageCount(self.grown.0 - self.scavenged.0)
+    }
+
+    /// Pages in use, with cached ones.
+    pub fn in_use(self) -> PageCount {
+        PageCount(self.grown.0 - self.free.0 - self.releasing.0)
+    }
 }
 
 /// The thoroughness of a release.
@@ -370,8 +385,15 @@ impl<G: Geometry> SharedPages<G> {
             grown: pages.grown_pages(),
             free: pages.free_pages(),
             scavenged: pages.scavenged_pages(),
+            releasing: PageCount(locked.releasing),
             lock_acquisitions: locked.lock_acquisitions,
         }
+    }
+
+    /// Calls `f` with the mappings of the tables.
+    pub fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.with(|pages| for_each_mapping_of(&[&pages.chunks, &pages.tree], f));
+        self.index.for_each_mapping(f);
     }
 
     /// Gives access to the allocator under the lock, to read or check it.

@@ -11,7 +11,7 @@ use crate::summary::{Summary, merge, revise};
 use crate::units::{ChunkIndex, PageIndex};
 use core::marker::PhantomData;
 use core::ops::Range;
-use heapwood_os::{KernelRef, OsError};
+use heapwood_os::{KernelRef, Mapped, OsError};
 
 /// The summaries of all levels.
 pub(crate) struct Tree<G: Geometry> {
@@ -21,6 +21,12 @@ pub(crate) struct Tree<G: Geometry> {
     /// The highest maintained level.
     top: usize,
     geometry: PhantomData<G>,
+}
+
+impl<G: Geometry> Mapped for Tree<G> {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.levels.for_each_mapping(f);
+    }
 }
 
 /// The position of a run.

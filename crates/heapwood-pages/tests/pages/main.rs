@@ -10,6 +10,7 @@
 //! | [`shared`] | threads that share an allocator |
 //! | [`scavenger`], [`paced_work`] | releasing memory |
 //! | [`refusal`] | kernels that refuse |
+//! | [`residency`] | what the kernel has in memory, by the state of the page |
 //! | [`snapshot`] | snapshots of pages |
 
 mod batch;
@@ -21,6 +22,7 @@ mod long_cache;
 mod model;
 mod paced_work;
 mod refusal;
+mod residency;
 mod scavenger;
 mod shared;
 mod snapshot;
