@@ -9,7 +9,7 @@ use core::sync::atomic::Ordering;
 #[cfg(all(test, loom))]
 use heapwood_os::threads::watched::Watch;
 use heapwood_os::threads::watched::{AtomicBool, AtomicU64};
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 const WORD_BITS: usize = 64;
 const WORD_BYTES_LOG: u32 = GRANULE_LOG + 6;
@@ -61,6 +61,11 @@ impl FreedBits {
         let offset = addr - self.base;
         // SAFETY: callers ask about addresses in spans once the bits exist; they are committed then.
         (unsafe { &*self.words.at(offset >> WORD_BYTES_LOG) }, 1 << ((offset >> GRANULE_LOG) % WORD_BITS))
+    }
+
+    /// The bits of the granules from an address on, which begins a word and lies in a span.
+    pub(crate) fn word_at(&self, addr: usize) -> u64 {
+        if self.are_in_use() { self.word(addr).0.load(Ordering::Relaxed) } else { 0 }
     }
 
     /// Has a model watch the word of a cell, and whether there are any.
@@ -165,5 +170,11 @@ impl FreedCells {
             self.len = 0;
         }
         Some(cell)
+    }
+}
+
+impl Mapped for FreedBits {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.words.for_each_mapping(f);
     }
 }

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `space` | the public face, which owns the rest |
 //! | `stopped` | a stopped space: marking, walks, checks |
-//! | `check` | the recomputation of invariants; snapshots of the pages |
+//! | `check` | the recomputation of invariants; snapshots of the pages; where the memory is |
 //! | `alloc` | mutators: allocation buffers, the slow path, large objects |
 //! | `arenas` | memory for objects that die together |
 //! | `reclaim` | shared state of mutators: span lists, the budget, sweeping |
@@ -65,6 +65,7 @@ pub use arenas::layout::ArenaLayout;
 pub use arenas::protected::ProtectedChunks;
 pub use arenas::state::ArenaState;
 pub use arenas::visit::ArenaWords;
+pub use check::parts::{ClassParts, SpaceParts};
 pub use config::{CLOBBER, MAX_RESERVATION, MIN_RESERVATION, SpaceConfig, rounded_reservation};
 pub use error::{FreeError, NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError};
 pub use granule::GRANULE;
@@ -77,7 +78,7 @@ pub use marking_view::MarkingView;
 pub use marks::{Collection, MarkSide};
 pub use pages::page_heap::Object;
 pub use reclaim::clock::{ReclaimClock, ReclaimTimes, Sweeping};
-pub use space::{Arenas, Layouts, PageMemory, Space, SpaceStats};
+pub use space::{Arenas, Layouts, PageMemory, Space, SpaceStats, SpaceTable};
 pub use spans::page_table::PageEntry;
 pub use spans::span::{Cells, Span};
 pub use stopped::{AllocatedInCycle, Stopped};

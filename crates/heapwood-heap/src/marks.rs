@@ -14,7 +14,7 @@ use core::sync::atomic::{self, AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::threads::watched::AtomicU64;
 #[cfg(loom)]
 use heapwood_os::threads::watched::Watch;
-use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, MappedArray, OsError};
+use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, Mapped, MappedArray, OsError};
 use heapwood_pages::PAGE_SIZE;
 
 const WORD_BITS: usize = 64;
@@ -227,6 +227,13 @@ impl Marks {
     pub(crate) fn allocated_word(&self, addr: usize) -> u64 {
         // SAFETY: callers ask about addresses in spans, whose bits are committed.
         unsafe { &*self.allocation_words().add((addr - self.base) >> WORD_BYTES_LOG) }.load(Ordering::Relaxed)
+    }
+
+    /// The bits of those granules, in the word whose bits begin at `addr`, that lie in `range`.
+    pub(crate) fn bits_in(addr: usize, range: Range<usize>) -> u64 {
+        let granule = |at: usize| at.saturating_sub(addr).min(Self::WORD_BYTES) >> GRANULE_LOG;
+        let below = |granule: usize| if granule == WORD_BITS { u64::MAX } else { !(u64::MAX << granule) };
+        below(granule(range.end)) & !below(granule(range.start))
     }
 
     /// Sets the allocation bit of the cell at `addr`; whether it was clear. Other threads may set other bits of its
@@ -548,6 +555,12 @@ impl MarkSide {
     /// The address whose mark is the lowest bit of a word.
     pub fn first_of(&self, word: *const atomic::AtomicU64) -> usize {
         self.base + (word as usize - self.words as usize) / size_of::<u64>() * (WORD_BITS * GRANULE)
+    }
+}
+
+impl Mapped for Marks {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.sides.for_each_mapping(f);
     }
 }
 

@@ -7,6 +7,7 @@
 //! | `arenas` | arenas |
 //! | `memory` | pages, and their memory |
 //! | `stats` | statistics |
+//! | `tables` | the tables beside the objects |
 
 use crate::address::{Address, ObjectRef};
 use crate::alloc::alloc_buffer::AllocBuffer;
@@ -28,6 +29,7 @@ use crate::spans::span::Span;
 use crate::spans::young_pages::epoch_of;
 use crate::stopped::Stopped;
 use crate::young_pages_view::YoungPagesView;
+use core::ops::Range;
 use core::ptr::NonNull;
 use heapwood_os::{ForkLock, KernelRef, OsError, Reservation};
 use heapwood_pages::PageIndex;
@@ -36,11 +38,13 @@ mod arenas;
 mod layouts;
 mod memory;
 mod stats;
+mod tables;
 
 pub use arenas::Arenas;
 pub use layouts::Layouts;
 pub use memory::PageMemory;
 pub use stats::SpaceStats;
+pub use tables::SpaceTable;
 
 /// The space of one heap.
 pub struct Space {
@@ -325,6 +329,11 @@ impl Space {
     /// The times of sweeping and page recovery. Reading them takes no lock.
     pub fn reclaim_clock(&self) -> &ReclaimClock {
         self.sweeper().clock()
+    }
+
+    /// Calls `f` with the mappings of all tables beside the objects.
+    pub fn for_each_table(&self, f: &mut dyn FnMut(SpaceTable, Range<usize>)) {
+        SpaceTable::for_each(&self.allocator, f);
     }
 
     /// The current statistics.

@@ -5,6 +5,7 @@
 use crate::address::ObjectRef;
 use crate::alloc::owner::Owner;
 use crate::alloc::promote::promote;
+use crate::check::parts::SpaceParts;
 use crate::check::walker::Walker;
 use crate::check::{owned, snapshot};
 use crate::error::ValidationError;
@@ -185,6 +186,11 @@ impl<'s> Stopped<'s> {
     /// [published](Owner::publish).
     pub fn owned_unused_bytes(&self) -> usize {
         owned::unused(self.sweeper)
+    }
+
+    /// Where the memory of the heap's pages is. `owners` are all mutators of the space, [published](Owner::publish).
+    pub fn parts<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> SpaceParts {
+        SpaceParts::of(self.sweeper, owners)
     }
 
     /// Clears the allocation bit of an object: injects a fault.

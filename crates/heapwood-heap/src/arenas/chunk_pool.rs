@@ -143,6 +143,14 @@ impl ArenaChunkPool {
         pages * PAGE_SIZE
     }
 
+    /// The bytes of chunks in the pool with memory: free ones, and quarantined ones.
+    pub(crate) fn bytes_with_memory(&self, spans: &Spans) -> (usize, usize) {
+        let bytes = self.bytes(spans);
+        let without = |stack: &ChunkStack| stack.without_memory * PAGE_SIZE;
+        let free = self.free.iter().map(without).sum::<usize>();
+        (bytes.free - free, bytes.quarantined - without(&self.quarantined))
+    }
+
     /// The memory of arenas.
     pub(crate) fn bytes(&self, spans: &Spans) -> ArenaBytes {
         let free = (0..SIZES).map(|size| self.free[size].len as usize * pages_of(size).bytes()).sum();

@@ -6,7 +6,7 @@
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 /// The layout has spans of its own.
 const OWN: u32 = u32::MAX;
@@ -60,4 +60,10 @@ impl Demand {
 
 fn count_in(cycle: u32, objects: u32) -> u64 {
     (cycle as u64) << 32 | objects as u64
+}
+
+impl Mapped for Demand {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.counts.for_each_mapping(f);
+    }
 }

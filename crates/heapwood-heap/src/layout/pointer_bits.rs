@@ -13,7 +13,7 @@ use crate::layout::size_class::MAX_SMALL;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_layout::WORD;
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 /// Bytes of the heap covered by a word of bits.
 const BYTES: usize = 64 * WORD;
@@ -186,6 +186,12 @@ pub(crate) fn put(out: &mut [u64], at: usize, n: usize, mask: u64) {
     out[word] = out[word] & !(all << shift) | mask << shift;
     if shift + n > 64 {
         out[word + 1] = out[word + 1] & !(all >> (64 - shift)) | mask >> (64 - shift);
+    }
+}
+
+impl Mapped for PointerBits {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.bits.for_each_mapping(f);
     }
 }
 

@@ -6,11 +6,14 @@ use crate::error::RegisterProgramError;
 use crate::layout::program_id::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_NODES, ProgramId};
 use crate::lock_order::PROGRAMS;
 use core::mem::MaybeUninit;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_layout::program::{Nest, NestErrorKind, Node, Program};
 use heapwood_os::memory::mapped_index::hash;
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, MappedIndex, OsError};
+use heapwood_os::{
+    ForkLock, KernelRef, Lock, Mapped, MappedArray, MappedIndex, OsError, for_each_mapping_of,
+};
 
 /// Room for a value.
 #[repr(transparent)]
@@ -185,6 +188,13 @@ impl Programs {
     unsafe fn known(&self, id: ProgramId) -> RegisteredProgram {
         // SAFETY: numbers are given out after the program was written, which never changes (contract 1).
         unsafe { (*self.known.at(id.index())).0.assume_init() }
+    }
+}
+
+impl Mapped for Programs {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        let index = &self.registering.lock().index;
+        for_each_mapping_of(&[&self.known, &self.bytes, &self.nodes, &self.unrolled, index], f);
     }
 }
 

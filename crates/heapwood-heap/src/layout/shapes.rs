@@ -13,7 +13,9 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use heapwood_layout::Layout;
 use heapwood_layout::program::{Nest, Program};
-use heapwood_os::{ForkLock, KernelRef, MappedArray, MappedIndex, OsError, TimedLock};
+use heapwood_os::{
+    ForkLock, KernelRef, Mapped, MappedArray, MappedIndex, OsError, TimedLock, for_each_mapping_of,
+};
 
 /// Shapes, and the state of each, are committed in steps of this many; the first has all that every heap knows.
 const STEP: usize = 512;
@@ -209,5 +211,12 @@ impl Shapes {
         // SAFETY: the slot is committed and unused, and the lock keeps others from taking it.
         unsafe { *self.shapes.at(slot) = shape };
         Ok(())
+    }
+}
+
+impl Mapped for Shapes {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        let index = &self.registering.lock().index;
+        for_each_mapping_of(&[&self.shapes, index, &self.programs], f);
     }
 }

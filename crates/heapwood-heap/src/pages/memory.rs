@@ -5,7 +5,7 @@
 use crate::pages::first_touch::FirstTouch;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_os::{HUGE_PAGE, KernelRef, OsError, Reservation, process::clock, round_up};
+use heapwood_os::{HUGE_PAGE, KernelRef, Mapped, OsError, Reservation, process::clock, round_up};
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 /// A heap up to this size (8 MiB) has small pages; otherwise a hundred heaps of a few KiB would have a huge page each
@@ -167,5 +167,11 @@ impl Memory {
         if count >= SPARSE && self.asked.load(Ordering::Relaxed) {
             self.reserved.advise_huge(bytes_of(first, count));
         }
+    }
+}
+
+impl Mapped for Memory {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.reserved.for_each_mapping(f);
     }
 }

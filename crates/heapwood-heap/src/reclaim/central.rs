@@ -36,7 +36,7 @@ use crate::spans::lookup::Spans;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 use heapwood_pages::{PAGE_SIZE, PageCount};
 
 /// The spans of one shape that no mutator has.
@@ -583,5 +583,11 @@ impl Central {
     /// Pages of large objects under construction.
     pub(crate) fn unfinished(&self) -> PageCount {
         self.unfinished
+    }
+}
+
+impl Mapped for Central {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.lists.for_each_mapping(f);
     }
 }

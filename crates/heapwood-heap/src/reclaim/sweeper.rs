@@ -29,7 +29,7 @@ use core::ops::Range;
 use core::sync::atomic::AtomicBool;
 use heapwood_os::threads::sync::yield_now;
 use heapwood_os::threads::timed_lock::TimedGuard;
-use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, OsError, TimedLock};
+use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, Mapped, OsError, TimedLock};
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
 
 /// Spans swept between two acquisitions of the lock: about fifty microseconds.
@@ -266,6 +266,12 @@ impl Sweeper {
             None => self.gate.set_all_taken(true),
         }
         sweep_batch
+    }
+
+    /// Calls `f` with the mappings of the state of each shape.
+    pub(crate) fn for_each_shape_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.demand.for_each_mapping(f);
+        self.lock().for_each_mapping(f);
     }
 
     /// Commits the state of each shape in the range.

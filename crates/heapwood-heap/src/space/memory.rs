@@ -1,7 +1,9 @@
 //! The pages of a space, and their memory. Invariant: nothing here allocates for the space.
 
 use crate::alloc::allocator::Allocator;
-use heapwood_pages::{Bits48, ChunkIndex, Effort, PageCount, SharedPages, Snapshot};
+use core::ops::Range;
+use heapwood_os::{Mapped, Pagemap};
+use heapwood_pages::{Bits48, ChunkIndex, Effort, PageCount, Residency, SharedPages, Snapshot};
 
 /// The pages of a space, and their memory.
 #[derive(Clone, Copy)]
@@ -29,6 +31,17 @@ impl<'s> PageMemory<'s> {
     /// The same for observers that may not allocate memory: calls `f` with the words of each chunk.
     pub fn for_each_chunk(self, f: impl FnMut(ChunkIndex, &[u64], &[u64])) {
         self.0.sweeper().heap().pages().for_each_chunk(f);
+    }
+
+    /// What the kernel has in memory of the pages, by their state; `None` if it does not tell.
+    pub fn residency(self, pagemap: &Pagemap) -> Option<Residency> {
+        let heap = self.0.sweeper().heap();
+        heap.pages().residency(heap.spans().base(), pagemap)
+    }
+
+    /// Calls `f` with the addresses of the reservation, up to its committed end.
+    pub fn for_each_mapping(self, f: &mut dyn FnMut(Range<usize>)) {
+        self.0.sweeper().heap().memory().for_each_mapping(f);
     }
 
     /// Bytes of pages that may be resident, in use or not, without arena chunks whose memory was released.

@@ -9,7 +9,7 @@ use crate::spans::page_set::{PageSet, bits};
 use core::cell::Cell;
 use core::ops::Range;
 use heapwood_os::threads::sync::{AtomicArray, AtomicU64, Ordering};
-use heapwood_os::{KernelRef, OsError};
+use heapwood_os::{KernelRef, Mapped, OsError, for_each_mapping_of};
 use heapwood_pages::{PageCount, PageIndex};
 
 const WORD_PAGES: usize = 64;
@@ -129,4 +129,10 @@ impl LargeObjects {
 #[inline]
 fn pages_of(word: usize, pages: u64) -> impl Iterator<Item = (PageIndex, u64)> {
     bits(pages).map(move |bit| (PageIndex(word * WORD_PAGES + bit), 1 << bit))
+}
+
+impl Mapped for LargeObjects {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        for_each_mapping_of(&[&self.starts, &self.unseen], f);
+    }
 }

@@ -15,7 +15,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 #[cfg(all(test, loom))]
 use heapwood_os::threads::watched::Watch;
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 /// The spans of a heap's reservation.
@@ -103,6 +103,16 @@ impl Spans {
     /// The start pages of large objects.
     pub(crate) fn large(&self) -> &LargeObjects {
         &self.large
+    }
+
+    /// The memory of the page table.
+    pub(crate) fn table_memory(&self) -> &dyn Mapped {
+        &self.table
+    }
+
+    /// The memory of the descriptors.
+    pub(crate) fn descriptor_memory(&self) -> &dyn Mapped {
+        &self.descriptors
     }
 
     /// Whether an address can be looked up.

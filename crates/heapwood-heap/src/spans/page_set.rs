@@ -10,7 +10,7 @@
 use core::cell::Cell;
 use core::ops::Range;
 use heapwood_os::threads::sync::{AtomicArray, AtomicU64, Ordering};
-use heapwood_os::{KernelRef, OsError};
+use heapwood_os::{KernelRef, Mapped, OsError};
 use heapwood_pages::{PageCount, PageIndex};
 
 const WORD_BITS: usize = 64;
@@ -149,6 +149,12 @@ impl PageSet {
                 }
             }
         }
+    }
+}
+
+impl Mapped for PageSet {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.levels.for_each_mapping(f);
     }
 }
 

@@ -11,11 +11,12 @@ use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
 #[cfg(loom)]
 use crate::publication::mutant;
+use core::ops::Range;
 use core::sync::atomic::Ordering;
 use heapwood_os::threads::watched::AtomicU64;
 #[cfg(all(test, loom))]
 use heapwood_os::threads::watched::Watch;
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
 use heapwood_pages::{PageCount, PageIndex};
 
 /// The entry of a page.
@@ -182,6 +183,12 @@ impl PageTable {
     fn store_chunk(&self, chunk: usize, entry: u64) {
         // SAFETY: as above.
         unsafe { &*self.chunks.at(chunk) }.store(entry, Ordering::Release);
+    }
+}
+
+impl Mapped for PageTable {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        for_each_mapping_of(&[&self.entries, &self.chunks], f);
     }
 }
 

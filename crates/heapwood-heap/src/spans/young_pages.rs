@@ -5,8 +5,9 @@
 //! the entry before the cycle after the next. The table is indexed as a card table is. Invariant: where a page has the
 //! current epoch, no object in it is older than the current cycle.
 
+use core::ops::Range;
 use core::sync::atomic::{AtomicU8, Ordering};
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 use heapwood_pages::{PageCount, PageIndex};
 
 /// Objects with more pages (4 MiB) have no epoch: the saved barriers would not pay for the stores here.
@@ -31,7 +32,7 @@ impl YoungPages {
         Ok(YoungPages(MappedArray::new(kernel, reservation.0)?))
     }
 
-    pub(crate) fn commit(&self, pages: core::ops::Range<usize>) -> Result<(), OsError> {
+    pub(crate) fn commit(&self, pages: Range<usize>) -> Result<(), OsError> {
         self.0.commit(pages)
     }
 
@@ -64,5 +65,11 @@ impl YoungPages {
         if entry & EPOCH != 0 {
             self.set(first, count, entry & IN_ARENA);
         }
+    }
+}
+
+impl Mapped for YoungPages {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.0.for_each_mapping(f);
     }
 }

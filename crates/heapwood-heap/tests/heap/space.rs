@@ -80,7 +80,23 @@ impl Heap {
     /// Checks everything that can be recomputed.
     pub(crate) fn check(&self) -> Result<(), ValidationError> {
         self.owner().publish();
+        self.check_parts();
         self.stopped().is_valid([self.owner()].into_iter())
+    }
+
+    /// The parts of the memory add up to what the page allocator counts, and to the objects that exist.
+    fn check_parts(&self) {
+        let parts = self.stopped().parts([self.owner()].into_iter());
+        assert_eq!((parts.total(), parts.backed), (parts.backed, self.space.memory().resident_bytes()));
+        for class in &parts.classes {
+            assert_eq!(class.total(), class.bytes, "{class:?}");
+        }
+        let (of_spans, mut objects) = (parts.of_spans(), 0);
+        self.stopped().for_each_object(|object, bytes| {
+            let is_arena = self.space.arenas().find_chunk(object.into()).is_some();
+            objects += if is_arena { 0 } else { bytes };
+        });
+        assert_eq!(of_spans.old + of_spans.young, objects);
     }
 
     /// A stopped full marking with these live objects.
