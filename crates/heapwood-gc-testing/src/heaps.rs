@@ -1,7 +1,7 @@
 //! Settings, heaps and mutators.
 
 use heapwood_gc::settings::options::{Generational, Stop};
-use heapwood_gc::{Attached, Config, Heap, HeapBox, Mutator};
+use heapwood_gc::{Attached, Config, Heap, HeapBox, MemoryAccount, Mutator};
 use heapwood_os::SYSTEM;
 
 /// Only precise roots, and a small address range.
@@ -25,10 +25,26 @@ pub fn attach(heap: &Heap) -> Attached<'_> {
     Mutator::attach(heap, None).unwrap()
 }
 
-/// The heap's tables, lists and bits agree. The calling thread is the only one that uses the heap.
+/// The heap's tables, lists and bits agree, and its memory adds up. The calling thread is the only one that uses the heap.
 pub fn assert_valid(heap: &Heap) {
     // SAFETY: the tests call this when other threads have been joined.
     unsafe { heap.inspect().is_valid() }.unwrap();
+    account(heap);
+}
+
+/// Where the heap's memory is. Its parts add up, by class and in all; so no part is left out, and none counts twice.
+pub fn account(heap: &Heap) -> MemoryAccount {
+    let account = heap.memory_account().unwrap();
+    let parts = &account.parts;
+    assert_eq!(parts.backed_parts(), parts.backed, "{parts:?}");
+    let mut bytes = parts.unfinished + parts.cached_pages + parts.free_pages;
+    bytes += parts.arenas + parts.free_arenas + parts.quarantined;
+    for class in account.classes() {
+        assert_eq!(class.total(), class.bytes, "{class:?}");
+        bytes += class.bytes;
+    }
+    assert_eq!(bytes, parts.backed, "{parts:?}");
+    account
 }
 
 /// All is swept, and the tables agree.

@@ -7,4 +7,5 @@ pub(crate) mod attach;
 pub(crate) mod external;
 pub(crate) mod free;
 pub(crate) mod marking;
+mod memory;
 pub(crate) mod tickets;

@@ -56,12 +56,15 @@ pub use error::{
 };
 pub use heap::object_type::{Described, ObjectType, slice_scan};
 pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes, QuietHeap};
+pub use heapwood_heap::ClassParts;
 pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::Tracer;
 pub use mutator::barrier::WriteBarrier;
 pub use mutator::switch::MutatorStacks;
 pub use mutator::types::MutatorTypes;
 pub use mutator::{Client, Mutator};
+pub use observe::MemoryAccount;
+pub use observe::memory_parts::{self, MEMORY_PARTS, MemoryParts};
 pub use observe::stats::{self, STATISTICS, Stats};
 pub use roots::{Frame, Frames, Handle, RootToken, StackGiven, StackRef};
 pub use settings::environment::VARIABLE;

@@ -65,7 +65,7 @@ pub use arenas::layout::ArenaLayout;
 pub use arenas::protected::ProtectedChunks;
 pub use arenas::state::ArenaState;
 pub use arenas::visit::ArenaWords;
-pub use check::parts::{ClassParts, SpaceParts};
+pub use check::parts::{CLASS_PARTS, ClassParts, SpaceParts};
 pub use config::{CLOBBER, MAX_RESERVATION, MIN_RESERVATION, SpaceConfig, rounded_reservation};
 pub use error::{FreeError, NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError};
 pub use granule::GRANULE;

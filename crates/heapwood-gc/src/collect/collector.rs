@@ -22,10 +22,11 @@ use crate::settings::options::Config;
 use crate::state::State;
 use core::convert::Infallible;
 use core::ffi::c_int;
+use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_heap::{Collection, Space, Sweeping};
 use heapwood_os::threads::timed_lock::TickClock;
-use heapwood_os::{ForkLock, Lock, LockGuard, process::clock};
+use heapwood_os::{ForkLock, Lock, LockGuard, Mapped, for_each_mapping_of, process::clock};
 
 /// What one collection at a time works with.
 pub(crate) struct Work {
@@ -89,7 +90,19 @@ impl Work {
 
 /// A turn with the collector's lock.
 pub(crate) struct CollectorTurn<'c> {
-    _work: LockGuard<'c, Work, COLLECTION>,
+    work: LockGuard<'c, Work, COLLECTION>,
+}
+
+impl CollectorTurn<'_> {
+    pub(super) fn work(&self) -> &Work {
+        &self.work
+    }
+}
+
+impl Mapped for Work {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        for_each_mapping_of(&[&self.marking, &self.session], f);
+    }
 }
 
 /// What collections of a heap need beside what mutators see of it.
@@ -170,7 +183,7 @@ impl Collector {
 
     /// The turn of somebody who looks at a heap that nobody uses: no collection and no marker touches it meanwhile.
     pub(crate) fn turn(&self) -> CollectorTurn<'_> {
-        CollectorTurn { _work: self.lock_work() }
+        CollectorTurn { work: self.lock_work() }
     }
 
     /// The collector's lock for the marker, after those who waited for it.

@@ -7,6 +7,7 @@
 //! | `plan` | what a pause does, decided once after the stop |
 //! | `cause` | why there is a collection |
 //! | `collector` | what collections of a heap need, and who may collect |
+//! | `look` | a stop that only looks |
 //! | `session` | whether there is a concurrent marking |
 //! | `concurrent` | a concurrent marking: its start, its slices beside the program, its end |
 //! | `idle` | collecting an idle heap, in a stop or beside the program |
@@ -22,6 +23,7 @@ mod concurrent;
 mod concurrent_rule;
 mod concurrent_work;
 mod idle;
+mod look;
 mod phases;
 mod plan;
 mod run;
@@ -31,3 +33,4 @@ mod turns;
 pub(crate) use cause::Cause;
 pub(crate) use collector::{Collector, CollectorTurn, Work};
 pub(crate) use idle::TryCollect;
+pub(crate) use look::HeapTable;

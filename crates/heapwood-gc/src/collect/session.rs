@@ -3,6 +3,8 @@
 
 use super::plan::SessionPhase;
 use crate::mark::MarkSession;
+use core::ops::Range;
+use heapwood_os::Mapped;
 
 /// A concurrent marking, if there is one.
 pub(super) enum Session {
@@ -48,6 +50,15 @@ impl Session {
         match self {
             Session::Active(session) => Some(session),
             Session::None | Session::Starting(_) => None,
+        }
+    }
+}
+
+impl Mapped for Session {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        match self {
+            Session::None => {}
+            Session::Starting(session) | Session::Active(session) => session.for_each_mapping(f),
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::marker_pool::{BlockId, MOST_BLOCKS};
 use super::stack::Range;
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 /// The most edges in a block; a block with its range takes 4 KiB.
 const EDGES: usize = (4096 - size_of::<Range>() - size_of::<usize>()) / size_of::<usize>();
@@ -86,5 +86,11 @@ impl Blocks {
         // SAFETY: all blocks are committed. A pool gives out names below its number of blocks, each once, and this one
         // is borrowed exclusively.
         unsafe { &mut *self.0.at(name.0 as usize) }
+    }
+}
+
+impl Mapped for Blocks {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(core::ops::Range<usize>)) {
+        self.0.for_each_mapping(f);
     }
 }

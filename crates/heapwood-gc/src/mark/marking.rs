@@ -14,9 +14,10 @@ use crate::roots::ScanRoots;
 use crate::settings::options::Config;
 use crate::state::State;
 use crate::state::rescan_set::RescanSet;
+use core::ops::Range;
 use heapwood_heap::{Collection, Space};
 use heapwood_os::process::clock::monotonic_ns;
-use heapwood_os::{KernelRef, OsError, Pagemap, process::cores};
+use heapwood_os::{KernelRef, Mapped, OsError, Pagemap, for_each_mapping_of, process::cores};
 
 /// The markers of a heap.
 pub(crate) struct Marking {
@@ -201,4 +202,11 @@ fn graph<'h>(rescan: &'h mut RescanSet, pause: &'h Pause<'_>, kind: Collection) 
     let world = pause.world();
     let (marks, view) = (world.mark_side(kind), world.marking_view());
     Graph { state: pause.state(), marks, view, world: Some(world), rescan }
+}
+
+impl Mapped for Marking {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        for_each_mapping_of(&[&self.stacks, &self.spare, &self.rescan], f);
+        self.workers.iter().flatten().for_each(|workers| workers.for_each_mapping(f));
+    }
 }

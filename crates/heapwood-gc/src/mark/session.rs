@@ -15,9 +15,10 @@ use crate::pause::Pause;
 use crate::policy::MarkCycle;
 use crate::state::rescan_set::RescanSet;
 use crate::state::{MarkingLog, ShadedChunk, State};
+use core::ops::Range;
 use heapwood_heap::{Collection, ObjectRef, Stopped};
 use heapwood_os::process::clock;
-use heapwood_os::{KernelRef, OsError, Pagemap};
+use heapwood_os::{KernelRef, Mapped, OsError, Pagemap};
 
 /// Shaded objects whose memory is on its way while those before them are scanned.
 const AHEAD: usize = 8;
@@ -282,5 +283,11 @@ impl Marker<'_, StoppedMode<'_>> {
             return false;
         }
         true
+    }
+}
+
+impl Mapped for MarkSession {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.stacks.for_each_mapping(f);
     }
 }

@@ -3,7 +3,7 @@
 //! [`super::overflow`] takes over. Invariant: all entries below the top are committed, and were pushed.
 
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
 
 /// The usual capacity of the edge stack: 128 MiB of address space.
 const USUAL_EDGES: usize = 1 << 24;
@@ -208,6 +208,12 @@ impl MarkStacks {
     pub(crate) fn trim(&mut self) {
         self.edges.trim();
         self.ranges.trim();
+    }
+}
+
+impl Mapped for MarkStacks {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(core::ops::Range<usize>)) {
+        for_each_mapping_of(&[&self.edges.memory, &self.ranges.memory], f);
     }
 }
 

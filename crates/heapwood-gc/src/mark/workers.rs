@@ -17,12 +17,13 @@ use crate::lock_order::MARK_TOTALS;
 use crate::roots::ScanRoots;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
+use core::ops::Range;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use heapwood_os::process::clock::thread_cpu_ns;
 use heapwood_os::threads::futex::{wait, wake};
 use heapwood_os::threads::stack::thread_pointer;
-use heapwood_os::{KernelRef, Lock, MappedBox, OsError, Pagemap, Thread};
+use heapwood_os::{KernelRef, Lock, Mapped, MappedBox, OsError, Pagemap, Thread, for_each_mapping_of};
 
 /// Bytes of a helper's stack, on which trace functions run.
 const STACK: usize = 256 << 10;
@@ -344,5 +345,18 @@ impl WorkerTask {
         totals.marked = totals.marked.plus(marked);
         totals.cpu_ns += thread_cpu_ns() - began;
         totals.workers += 1;
+    }
+}
+
+impl Mapped for Workers {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        for_each_mapping_of(&[&self.shared, &self.shared.blocks], f);
+        let mut next = self.last.as_ref();
+        while let Some(worker) = next {
+            worker.for_each_mapping(f);
+            // SAFETY: no helper uses its stacks, for a marking has the workers borrowed as long as it lasts.
+            unsafe { &*worker.task.stacks.get() }.for_each_mapping(f);
+            next = worker.next.as_ref();
+        }
     }
 }

@@ -48,6 +48,7 @@ use crate::roots::{Frames, ThreadRoots, ThreadStack};
 use crate::state::State;
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
+use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 use heapwood_heap::{Address, AllocBuffer, MAX_SHAPES, Object, Owner, ShapeId, ThreadCache, publication};
@@ -349,6 +350,10 @@ impl Member for Mutator {
 
     fn is_gone(&self) -> bool {
         self.thread.owner() == 0
+    }
+
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.link.for_each_mapping(f);
     }
 
     fn retire(&self) -> bool {

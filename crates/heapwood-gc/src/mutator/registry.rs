@@ -6,12 +6,13 @@
 use super::stop::Gate;
 use crate::lock_order::REGISTRY;
 use core::cell::Cell;
+use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::threads::timed_lock::TimedGuard;
-use heapwood_os::{ForkLock, Reservation, TimedLock};
+use heapwood_os::{ForkLock, Mapped, Reservation, TimedLock};
 
 /// The most spare mutators.
 const SPARE: usize = 16;
@@ -41,6 +42,8 @@ pub(crate) trait Member: Sized {
     fn is_gone(&self) -> bool {
         false
     }
+    /// Calls `f` with the addresses of its memory.
+    fn for_each_mapping(&self, _: &mut dyn FnMut(Range<usize>)) {}
     /// Takes it from its thread; true if its memory must stay, so that a later use by that thread is an error.
     fn retire(&self) -> bool;
     /// Whether its thread has this thread pointer.
@@ -71,6 +74,13 @@ impl<M> Link<M> {
     /// The next in its list.
     pub(super) fn next(&self) -> &Cell<*const M> {
         &self.next
+    }
+
+    /// Calls `f` with the addresses of the memory that it lies in.
+    pub(super) fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        let memory = self.memory.take();
+        memory.for_each_mapping(f);
+        self.memory.set(memory);
     }
 
     /// The memory that it lies in; the mutator is gone when the result is dropped.
@@ -273,6 +283,14 @@ impl<M: Member> Registry<M> {
     /// The longest that the lock was held, in ticks.
     pub(crate) fn longest_hold(&self) -> u64 {
         self.lists.longest_hold()
+    }
+
+    /// Calls `f` with the memory of each mutator, attached or spare.
+    pub(crate) fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        let members = self.lock();
+        for list in [members.0.attached, members.0.spare] {
+            iterate(list).for_each(|mutator: &M| mutator.for_each_mapping(f));
+        }
     }
 
     /// Takes a spare mutator, which is then in no list.

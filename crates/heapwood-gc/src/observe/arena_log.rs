@@ -5,10 +5,11 @@
 use crate::error::ArenaError;
 use crate::lock_order::ARENA_LOG;
 use core::fmt;
+use core::ops::Range;
 use heapwood_os::diagnose::backtrace::{Callers, CodeLocation, callers};
 use heapwood_os::diagnose::message::write_line;
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
+use heapwood_os::{ForkLock, KernelRef, Lock, Mapped, MappedArray, OsError};
 
 /// The arenas in the log.
 const ENTRIES: usize = 1 << 14;
@@ -123,5 +124,11 @@ impl ArenaLog {
             true => write_line(format_args!("  {}", CallerList(of(&entry)))),
             false => write_line(format_args!("  (too many arenas have been opened since to say)")),
         }
+    }
+}
+
+impl Mapped for ArenaLog {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.entries.for_each_mapping(f);
     }
 }

@@ -3,6 +3,8 @@
 //! | file | contents |
 //! |---|---|
 //! | [`stats`] | the statistics: one list |
+//! | [`memory_parts`] | the parts of a heap's memory: one list |
+//! | `memory_account` | an account of them |
 //! | `histogram` | durations, for quantiles |
 //! | `record` | the statistics of collections |
 //! | `phases` | the phase clock |
@@ -21,6 +23,8 @@
 mod arena_log;
 mod at_exit;
 mod histogram;
+mod memory_account;
+pub mod memory_parts;
 mod phases;
 mod record;
 mod root_words;
@@ -35,6 +39,7 @@ mod verify;
 mod walk;
 
 pub(crate) use arena_log::ArenaLog;
+pub use memory_account::MemoryAccount;
 pub(crate) use phases::{AwaitedThread, Moment, Times};
 pub(crate) use record::{ConcurrentTotals, Record};
 pub(crate) use second_marking::Floating;

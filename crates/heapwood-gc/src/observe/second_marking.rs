@@ -15,10 +15,11 @@ use super::root_words::{for_each_ambiguous_root, for_each_root};
 use super::slots::{Edge, for_each_edge};
 use super::walk::{ObjectSet, Walk, Walking, no_memory};
 use crate::pause::Pause;
+use core::ops::Range;
 use heapwood_heap::{Address, MarkedArenaChunk, ObjectRef, ScanKind, Space};
 use heapwood_layout::WORD;
 use heapwood_os::diagnose::message::corrupt;
-use heapwood_os::{KernelRef, OsError};
+use heapwood_os::{KernelRef, Mapped, OsError, for_each_mapping_of};
 
 /// What a concurrent marking has kept though nothing led to it any more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -172,5 +173,11 @@ fn is_missed(pause: &Pause<'_>, address: usize) -> bool {
 fn reach_if(is_wanted: impl Fn(usize) -> bool, walking: &mut Walking<'_>, address: usize) {
     if is_wanted(address) {
         walking.reach(address);
+    }
+}
+
+impl Mapped for SecondMarking {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        for_each_mapping_of(&[&self.at_start, &self.at_end], f);
     }
 }

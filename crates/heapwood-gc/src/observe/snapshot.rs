@@ -5,9 +5,10 @@
 //! because a stopped thread may hold the ordinary allocator's lock.
 
 use crate::lock_order::SNAPSHOTS;
+use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_heap::{Space, Stopped};
-use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
+use heapwood_os::{ForkLock, KernelRef, Lock, Mapped, MappedArray, OsError, for_each_mapping_of};
 use heapwood_pages::{ChunkIndex, ChunkSnapshot, PAGE_SIZE, PageCount, PageIndex, Snapshot};
 
 /// Pages for each word.
@@ -197,6 +198,14 @@ impl PageBits {
     /// The number of free pages that may be resident.
     fn releasable_pages(&self) -> usize {
         self.words().iter().map(|[in_use, scavenged]| (!(in_use | scavenged)).count_ones() as usize).sum()
+    }
+}
+
+impl Mapped for PageSnapshots {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        if let Some(KeptSnapshots { peak, collected, next }) = &*self.kept.lock() {
+            for_each_mapping_of(&[&peak.1.memory, &collected.1.memory, &next.memory], f);
+        }
     }
 }
 

@@ -29,11 +29,12 @@ use super::walk::{ObjectSet, Walk, no_memory};
 use crate::pause::Pause;
 use crate::roots::Source;
 use core::fmt;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::{Address, Collection, MarkedArenaChunk, ObjectRef, Space};
 use heapwood_layout::WORD;
 use heapwood_os::diagnose::message::{corrupt, write_line};
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
 use heapwood_pages::PAGE_SIZE;
 
 /// The copy of the heap at the last collection.
@@ -307,4 +308,10 @@ fn is_root_word(pause: &Pause<'_>, word: usize) -> bool {
         found |= matches!(source, Source::Slots | Source::Range | Source::Frame) && words.contains(&word);
     });
     found
+}
+
+impl Mapped for Verify {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        for_each_mapping_of(&[&self.copy, &self.walk, &self.reached, &self.second, &self.arenas], f);
+    }
 }

@@ -3,12 +3,13 @@
 //! waits at most once in a walk, so there is room for all.
 
 use super::slots::for_each_slot;
+use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Address, GRANULE, Space};
 use heapwood_layout::WORD;
 use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 const BITS: usize = u64::BITS as usize;
 
@@ -190,4 +191,16 @@ fn give_back<T: Zeroed>(table: &MappedArray<T>, len: usize) -> Result<(), OsErro
 #[cold]
 pub(super) fn no_memory(e: OsError) -> ! {
     corrupt(format_args!("no memory for the tables of verify mode: {e}"))
+}
+
+impl Mapped for ObjectSet {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.bits.for_each_mapping(f);
+    }
+}
+
+impl Mapped for Walk {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.waiting.for_each_mapping(f);
+    }
 }

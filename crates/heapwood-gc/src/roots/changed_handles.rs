@@ -6,7 +6,7 @@ use super::handles::{BLOCK, Handle};
 use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 use heapwood_layout::WORD;
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 /// The blocks of one heap's handles.
 pub(super) struct ChangedHandles {
@@ -57,6 +57,12 @@ impl ChangedHandles {
     pub(super) fn forget(&self) {
         let end = self.end.load(Ordering::Relaxed).div_ceil(BLOCK);
         (0..end).for_each(|index| self.block(index).store(0, Ordering::Relaxed));
+    }
+}
+
+impl Mapped for ChangedHandles {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.blocks.for_each_mapping(f);
     }
 }
 

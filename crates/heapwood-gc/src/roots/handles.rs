@@ -4,11 +4,12 @@
 //! its held slots, so that collections skip blocks without any.
 
 use crate::error::HandleError;
+use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::publication;
 use heapwood_layout::WORD;
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
 
 /// The most handles of a heap. Their slots reserve 128 MiB of addresses, and are committed as they are used.
 pub(crate) const MAX_HANDLES: usize = 1 << 24;
@@ -199,6 +200,12 @@ impl Handles {
                 }
             }
         });
+    }
+}
+
+impl Mapped for Handles {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        for_each_mapping_of(&[&self.slots, &self.held_in], f);
     }
 }
 

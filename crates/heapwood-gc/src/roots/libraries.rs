@@ -9,7 +9,9 @@ use core::ops::Range;
 use core::time::Duration;
 use heapwood_layout::WORD;
 use heapwood_os::process::loaded;
-use heapwood_os::{KernelRef, LEAST_KERNEL_PAGE, MappedArray, OsError, Pagemap, Peek};
+use heapwood_os::{
+    KernelRef, LEAST_KERNEL_PAGE, Mapped, MappedArray, OsError, Pagemap, Peek, for_each_mapping_of,
+};
 
 /// Words that are read at once: those of a page of the smallest kind, so that all are there or none. A marker scans one
 /// such copy before it takes the next.
@@ -99,4 +101,10 @@ pub(super) fn holder(address: usize) -> Option<(usize, usize)> {
         id.is_none()
     });
     id.map(|id| (id, counts.adds as usize))
+}
+
+impl Mapped for Libraries {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        for_each_mapping_of(&[&self.buffer, &self.library_watcher], f);
+    }
 }

@@ -8,7 +8,7 @@ use core::ops::Range;
 use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::process::loaded::{self, Counts, Library};
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 /// The most segments in the list; most libraries have one.
 const MOST: usize = 1 << 14;
@@ -47,6 +47,15 @@ impl LibraryList {
         let segments = MappedArray::new(kernel, MOST)?;
         segments.commit(0..MOST)?;
         Ok(LibraryList { segments, len: 0, counts: None, has_selected: false })
+    }
+
+    /// The memory of the list, which stays where it is.
+    ///
+    /// # Safety
+    /// 1. The list exists. Another thread may change its entries.
+    pub(super) unsafe fn memory<'l>(this: *const LibraryList) -> &'l dyn Mapped {
+        // SAFETY: contract 1; no thread changes this field.
+        unsafe { &(*this).segments }
     }
 
     /// Makes the list outdated: the next look makes it anew.

@@ -10,12 +10,13 @@
 use super::library_list::LibraryList;
 use core::cell::UnsafeCell;
 use core::ffi::c_void;
+use core::ops::Range;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::threads::futex::{wait, wait_for, wake};
-use heapwood_os::{KernelRef, MappedBox, OsError, Thread};
+use heapwood_os::{KernelRef, Mapped, MappedBox, OsError, Thread};
 
 /// Bytes of the thread's stack.
 const STACK: usize = 64 << 10;
@@ -156,6 +157,14 @@ unsafe extern "C" fn entry(shared: *mut c_void) -> *mut c_void {
         unsafe { &mut *shared.list.get() }.look();
         shared.answered.store(asked, Ordering::Release);
         wake(&shared.answered, 1);
+    }
+}
+
+impl Mapped for LibraryWatcher {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.shared.for_each_mapping(f);
+        // SAFETY: the list lies in the shared memory.
+        unsafe { LibraryList::memory(self.shared.list.get()) }.for_each_mapping(f);
     }
 }
 

@@ -47,8 +47,9 @@ use crate::error::{HandleError, RootError};
 use crate::inject::{Fault, FaultInjector};
 use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
 use changed_handles::ChangedHandles;
+use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_os::{ForkLock, KernelRef, Lock, OsError, TimedLock};
+use heapwood_os::{ForkLock, KernelRef, Lock, Mapped, OsError, TimedLock};
 use libraries::Libraries;
 
 /// The roots of a heap that belong to no thread.
@@ -168,5 +169,15 @@ impl Roots {
             stacks: self.stacks.lock(),
             changed: &self.changed,
         }
+    }
+}
+
+impl Mapped for Roots {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.libraries.lock().for_each_mapping(f);
+        self.table.lock().for_each_mapping(f);
+        self.handles.lock().for_each_mapping(f);
+        self.stacks.lock().for_each_mapping(f);
+        self.changed.for_each_mapping(f);
     }
 }

@@ -11,7 +11,7 @@ use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{KernelRef, MappedArray};
+use heapwood_os::{KernelRef, Mapped, MappedArray};
 
 /// The most stacks: their records reserve 64 MiB of addresses, once there is one.
 const MOST: usize = 1 << 20;
@@ -205,6 +205,12 @@ impl OtherStacks {
                 record.in_use.go_on_from(record.in_use.lowest());
             }
         }
+    }
+}
+
+impl Mapped for OtherStacks {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.records.for_each_mapping(f);
     }
 }
 

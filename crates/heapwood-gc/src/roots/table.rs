@@ -3,8 +3,9 @@
 //! committed as they are needed.
 
 use crate::error::RootError;
+use core::ops::Range;
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 /// The most roots of a heap.
 const MAX_ROOTS: usize = 1 << 16;
@@ -159,6 +160,12 @@ impl RootTable {
                 _ => {}
             }
         }
+    }
+}
+
+impl Mapped for RootTable {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.entries.for_each_mapping(f);
     }
 }
 

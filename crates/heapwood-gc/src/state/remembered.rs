@@ -6,9 +6,10 @@
 //! set has overflowed and the next collection is a full one.
 
 use crate::lock_order::REMEMBERED;
+use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
+use heapwood_os::{ForkLock, KernelRef, Lock, Mapped, MappedArray, OsError};
 
 /// The words of a chunk: a kernel page.
 const WORDS: usize = 512;
@@ -162,5 +163,11 @@ impl RememberedSet {
         self.most
             .store((most / size_of::<RememberedChunk>()).clamp(KEEP, self.chunks.len()), Ordering::Relaxed);
         self.overflowed.store(false, Ordering::Relaxed);
+    }
+}
+
+impl Mapped for RememberedSet {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.chunks.for_each_mapping(f);
     }
 }

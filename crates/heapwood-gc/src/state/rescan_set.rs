@@ -3,10 +3,11 @@
 //! for all spans without a bit. Mutators and markers add spans while one thread commits bits and takes spans. Invariant:
 //! each flag is taken once, and a span in the set is never forgotten.
 
+use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::Stopped;
 use heapwood_os::threads::watched::{AtomicBool, AtomicU64};
-use heapwood_os::{KernelRef, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 /// Pages for each word of bits.
@@ -132,6 +133,12 @@ impl RescanSet {
     /// Takes the flag that stands for all spans without a bit.
     pub(crate) fn take_beyond(&self) -> bool {
         self.beyond.swap(false, Ordering::Acquire)
+    }
+}
+
+impl Mapped for RescanSet {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.bits.for_each_mapping(f);
     }
 }
 

@@ -3,11 +3,12 @@
 //! word of the heap has its bit set if a store to it was noted.
 
 use crate::lock_order::STORE_LOG;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_heap::{Address, ObjectRef, Space};
 use heapwood_layout::WORD;
 use heapwood_os::diagnose::message::corrupt;
-use heapwood_os::{ForkLock, KernelRef, Lock, MappedArray, OsError};
+use heapwood_os::{ForkLock, KernelRef, Lock, Mapped, MappedArray, OsError};
 
 /// The log of a heap.
 pub(crate) struct StoreLog {
@@ -94,5 +95,11 @@ impl StoreLog {
         if let Err(e) = unsafe { self.bits.shrink(0, space.committed_end() / WORD / 64) } {
             corrupt(format_args!("clearing the table of verify mode: {e}"));
         }
+    }
+}
+
+impl Mapped for StoreLog {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.bits.for_each_mapping(f);
     }
 }

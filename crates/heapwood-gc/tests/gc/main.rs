@@ -12,7 +12,7 @@
 //! | [`arenas`] | arenas: what they keep, what ends them, what reads them afterwards |
 //! | [`verify`] | verify and stress mode, misuse, explicit frees |
 //! | [`limits`] | limits, kernels that refuse, kernels with large pages |
-//! | [`memory`] | memory that goes back to the kernel |
+//! | [`memory`] | memory that goes back to the kernel, and where memory is |
 //! | [`threads`] | threads that come, go, block, fork, sleep, publish, and use several heaps |
 //! | [`signals`] | threads that signals stop |
 //! | [`single_step`] | a thread that is stopped at every instruction |

@@ -14,6 +14,9 @@ use crate::spans::span::Span;
 use core::ops::Range;
 use heapwood_pages::PageCount;
 
+/// The number of [`ClassParts`] of a heap: one for each size class, and one for large objects.
+pub const CLASS_PARTS: usize = CLASSES + 1;
+
 /// The memory of the spans of a size class, or of large objects, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -46,7 +49,7 @@ pub struct ClassParts {
 #[derive(Clone, Copy, Debug)]
 pub struct SpaceParts {
     /// Spans by size class, in order of size, and large objects last.
-    pub classes: [ClassParts; CLASSES + 1],
+    pub classes: [ClassParts; CLASS_PARTS],
     /// Pages of large objects under construction.
     pub unfinished: usize,
     /// Pages that mutators have cached.

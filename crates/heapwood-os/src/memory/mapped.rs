@@ -15,6 +15,12 @@ pub fn for_each_mapping_of(all: &[&dyn Mapped], f: &mut dyn FnMut(Range<usize>))
     all.iter().for_each(|mapped| mapped.for_each_mapping(f));
 }
 
+impl<M: Mapped + ?Sized> Mapped for &M {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        (**self).for_each_mapping(f);
+    }
+}
+
 impl<M: Mapped> Mapped for Option<M> {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
         self.iter().for_each(|mapped| mapped.for_each_mapping(f));

@@ -1,5 +1,5 @@
-//! A kernel that knows its reservations: a test can compare them with what is told of them. Invariant: every request is
-//! passed on to the system.
+//! A kernel that knows its reservations: a test can compare them with what is told of them, and with what the system's
+//! list of mappings says. Invariant: an unused page lies behind each, so no two share a mapping of that list.
 
 use crate::error::OsError;
 use crate::memory::kernel::Kernel;
@@ -49,13 +49,13 @@ impl Default for Recording {
     }
 }
 
-// SAFETY: every request is passed on unchanged to the system, which keeps the contract.
+// SAFETY: every request is passed on to the system, which keeps the contract.
 unsafe impl Kernel for Recording {
     fn page_size(&self) -> usize {
         SYSTEM.page_size()
     }
     fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError> {
-        let start = SYSTEM.reserve(len, align)?;
+        let start = SYSTEM.reserve(len + SYSTEM.page_size(), align)?;
         self.replace(0, start, len);
         Ok(start)
     }
@@ -81,7 +81,7 @@ unsafe impl Kernel for Recording {
     }
     unsafe fn release(&self, addr: usize, len: usize) {
         self.replace(addr, 0, 0);
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.release(addr, len) }
+        // SAFETY: the caller's contract is passed on, for the page behind, too.
+        unsafe { SYSTEM.release(addr, len + SYSTEM.page_size()) }
     }
 }

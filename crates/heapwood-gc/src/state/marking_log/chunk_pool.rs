@@ -4,10 +4,11 @@
 //! this kind are Ossia et al.'s ("A parallel, incremental and concurrent GC for servers", 2002).
 
 use core::marker::PhantomData;
+use core::ops::Range;
 use core::ptr::null;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::threads::sync::{AtomicArray, UnsafeCell};
-use heapwood_os::{KernelRef, OsError};
+use heapwood_os::{KernelRef, Mapped, OsError};
 
 /// Addresses of a chunk: with its two words of header it fills a kernel page. Two are enough for a model.
 pub(crate) const CHUNK_ENTRIES: usize = if cfg!(loom) { 2 } else { 510 };
@@ -264,5 +265,11 @@ impl ChunkPool {
     #[cfg(all(test, not(loom)))]
     pub(super) fn sizes(&self) -> (usize, usize) {
         (self.used - self.free.chunks(), self.committed)
+    }
+}
+
+impl Mapped for ChunkPool {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.chunks.for_each_mapping(f);
     }
 }

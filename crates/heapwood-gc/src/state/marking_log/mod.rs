@@ -13,11 +13,12 @@ pub(crate) use chunk_pool::{CHUNK_ENTRIES, Chunk, ChunkMemory};
 use super::rescan_set::RescanSet;
 use crate::lock_order::{MARKING_LOG, TRACE_TURN};
 use chunk_pool::{ChunkList, ChunkPool, MOST_CHUNKS};
+use core::ops::Range;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU64};
 use heapwood_heap::ObjectRef;
 use heapwood_os::threads::sync::{AtomicUsize, Ordering};
-use heapwood_os::{ForkLock, KernelRef, Lock, LockGuard, MappedBox, OsError};
+use heapwood_os::{ForkLock, KernelRef, Lock, LockGuard, Mapped, MappedBox, OsError, for_each_mapping_of};
 
 /// The most chunks of freed objects; what is freed beyond is left to the collector.
 const MOST_FREED: usize = MOST_CHUNKS / 2;
@@ -338,6 +339,18 @@ impl Drop for ShadedChunk<'_> {
     fn drop(&mut self) {
         if let Some(chunk) = self.chunk.take() {
             self.log.chunks.lock().give_back(chunk);
+        }
+    }
+}
+
+impl Mapped for MarkingLog {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.chunks.lock().pool.for_each_mapping(f);
+        // SAFETY: `begin` made them, in a box; they stay until the log goes.
+        if let Some(sets) = unsafe { self.sets.load(Ordering::Acquire).as_ref() } {
+            // SAFETY: as above.
+            unsafe { MappedBox::for_each_mapping_around(sets, f) };
+            for_each_mapping_of(&[&sets.rescan, &sets.unlogged], f);
         }
     }
 }

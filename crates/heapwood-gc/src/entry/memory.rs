@@ -1,0 +1,81 @@
+//! An account of a heap's memory, on any thread. Invariant: it changes nothing but the time at which threads go on.
+
+use crate::collect::HeapTable;
+use crate::error::MisuseError;
+use crate::heap::Heap;
+use crate::mutator::{Mutator, ThreadState};
+use crate::observe::MemoryAccount;
+use crate::observe::memory_parts::MemoryParts;
+use crate::process::record;
+use heapwood_heap::SpaceTable;
+use heapwood_os::MappedBox;
+use heapwood_os::threads::stack::thread_pointer;
+
+impl Heap {
+    /// Where the heap's memory is. It waits for a collection or marking that is under way, stops the other threads, and
+    /// looks at each span: that takes about a millisecond for a hundred megabytes. The kernel is asked when they run
+    /// again. It counts as no collection and no pause.
+    ///
+    /// # Errors
+    /// The thread is attached, and its mutator cannot be used now ([`Mutator::check`]); or the call comes from a trace
+    /// function.
+    pub fn memory_account(&self) -> Result<MemoryAccount, MisuseError> {
+        match Mutator::here(self) {
+            Some(mutator) => {
+                // SAFETY: it is this thread's, and stays attached during the call.
+                let mutator = unsafe { mutator.as_ref() };
+                mutator.check()?;
+                mutator.away(ThreadState::AtSafepoint, || self.take_account())
+            }
+            None if self.state().marking_threads().is_helping(thread_pointer()) => Err(MisuseError::Tracing),
+            None => Ok(record().elsewhere(None, |_| self.take_account())),
+        }
+    }
+
+    /// The same on a thread without a running mutator.
+    fn take_account(&self) -> MemoryAccount {
+        let (state, collector) = (self.state(), self.collector());
+        let turn = collector.turn();
+        let mut account = collector.account_of_pages(state, &turn);
+        state.fork_gate().without_fork(|| {
+            account.add_kernel(state, |add| {
+                state.space().for_each_table(&mut |table, mapping| add(part_of_space(table), mapping));
+                collector.for_each_table(state, &turn, &mut |table, mapping| add(part_of(table), mapping));
+                // SAFETY: every heap lies in a box (`HeapBox`).
+                unsafe {
+                    MappedBox::for_each_mapping_around(self, &mut |mapping| {
+                        add(|parts| &mut parts.heap, mapping);
+                    });
+                }
+            });
+        });
+        account
+    }
+}
+
+/// A part of the memory.
+type Part = fn(&mut MemoryParts) -> &mut usize;
+
+fn part_of_space(table: SpaceTable) -> Part {
+    match table {
+        SpaceTable::PageBitmaps => |parts| &mut parts.page_bitmaps,
+        SpaceTable::PageTable => |parts| &mut parts.page_table,
+        SpaceTable::Spans => |parts| &mut parts.span_descriptors,
+        SpaceTable::Marks => |parts| &mut parts.mark_bits,
+        SpaceTable::PointerBits => |parts| &mut parts.pointer_bits,
+        SpaceTable::Freed => |parts| &mut parts.freed_bits,
+        SpaceTable::PageSets => |parts| &mut parts.page_sets,
+        SpaceTable::Layouts => |parts| &mut parts.layouts,
+    }
+}
+
+fn part_of(table: HeapTable) -> Part {
+    match table {
+        HeapTable::MarkStacks => |parts| &mut parts.mark_stacks,
+        HeapTable::Remembered => |parts| &mut parts.remembered,
+        HeapTable::MarkingLog => |parts| &mut parts.marking_log,
+        HeapTable::Roots => |parts| &mut parts.roots,
+        HeapTable::Mutators => |parts| &mut parts.mutators,
+        HeapTable::Checks => |parts| &mut parts.checks,
+    }
+}
