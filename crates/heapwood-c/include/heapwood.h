@@ -909,6 +909,121 @@ typedef struct hw_stats {
  * 0. Any thread may call it. */
 hw_status hw_stats_get(hw_heap *heap, hw_stats *stats);
 
+/* Where the memory of a heap is, in bytes: for those who ask why a process is much larger than what is alive.
+ * docs/guide/memory.md says what adds up to what, and what to do about each part. */
+/* generated: memory */
+typedef struct hw_memory {
+    /* Of this struct: set by hw_memory_get's caller. */
+    size_t size;
+    /* Pages that may be resident, as backed_bytes counts them: the sum of objects, cells, pages and arenas. */
+    uint64_t backed;
+    /* All tables. */
+    uint64_t tables;
+    /* Memory of the heap by the kernel's account: backed and tables, less untouched, with surplus. 0 if the kernel
+       does not tell. */
+    uint64_t resident;
+    /* Memory of the whole process, by the kernel's account. The rest is the program's and its libraries', other
+       heaps', and stacks. */
+    uint64_t process;
+    /* Objects that the last full collection found alive, and that the program has not freed. Some may be dead by
+       now. */
+    uint64_t survived;
+    /* Objects that young collections have promoted since. Some may be dead. */
+    uint64_t promoted;
+    /* Objects made since the last collection. Some may be dead. */
+    uint64_t young;
+    /* Cells of objects that the program has freed itself, and that it has not used again. */
+    uint64_t freed;
+    /* Dead cells and large objects that no sweep has visited since the last collection. */
+    uint64_t unswept;
+    /* Free cells of partly used spans. */
+    uint64_t partial;
+    /* Free cells of spans that threads keep for later. */
+    uint64_t cached;
+    /* Free cells of the spans that threads allocate from: one span for each thread and layout. */
+    uint64_t open;
+    /* Ends of spans that no cell fits into, and of the last pages of large objects. */
+    uint64_t tails;
+    /* Pages of large objects that threads are zeroing. */
+    uint64_t unfinished;
+    /* Free pages that threads keep for later. */
+    uint64_t cached_pages;
+    /* Free pages whose memory was not given back. */
+    uint64_t free_pages;
+    /* Memory of arenas that are open or referred to. */
+    uint64_t arenas;
+    /* Memory of closed arenas for the next ones. */
+    uint64_t free_arenas;
+    /* Memory of arenas that were closed while pointers may be left, as far as the kernel has not taken it back. */
+    uint64_t quarantined;
+    /* The part of backed that was never touched, and takes no memory. */
+    uint64_t untouched;
+    /* Memory of pages that the heap does not use: parts of huge pages. */
+    uint64_t surplus;
+    /* The page allocator's bitmaps and summaries. */
+    uint64_t page_bitmaps;
+    /* The span of each page. */
+    uint64_t page_table;
+    /* Descriptors of spans. */
+    uint64_t span_descriptors;
+    /* Mark bits and allocation bits. */
+    uint64_t mark_bits;
+    /* Layouts of objects in shared spans and in arenas. */
+    uint64_t pointer_bits;
+    /* Bits of cells that the program has freed. */
+    uint64_t freed_bits;
+    /* Sets of pages: those of young objects, starts of large ones. */
+    uint64_t page_sets;
+    /* Shapes and programs of types, and the central lists of each shape. */
+    uint64_t layouts;
+    /* Stacks and helpers of markings. */
+    uint64_t mark_stacks;
+    /* Slots of old objects that refer to young ones. */
+    uint64_t remembered;
+    /* Messages of threads to a marking beside the program. */
+    uint64_t marking_log;
+    /* Handles, slots, ranges, stacks and libraries. */
+    uint64_t roots;
+    /* The threads' own parts: buffers, caches. */
+    uint64_t mutators;
+    /* The heap's own record. */
+    uint64_t heap;
+    /* Copies and logs of verify mode, and snapshots of pages. */
+    uint64_t checks;
+} hw_memory;
+/* end: memory */
+
+/* The memory of the spans of one size class, or of large objects. Programs read its fields; later versions may add
+ * more behind them. */
+typedef struct hw_memory_class {
+    /* The size of its cells; 0 for large objects. */
+    size_t cell;
+    /* The number of spans, or of large objects. */
+    size_t spans;
+    /* Bytes of their pages, which the fields below add up to. */
+    size_t bytes;
+    /* Objects that a collection has found alive or promoted. */
+    size_t old;
+    /* Objects made since the last collection. */
+    size_t young;
+    /* These are the parts of hw_memory with the same names. */
+    size_t freed;
+    size_t unswept;
+    size_t partial;
+    size_t cached;
+    size_t open;
+    size_t tails;
+} hw_memory_class;
+
+/* Takes a class, by size, the large objects last; *row is gone when it returns. */
+typedef void hw_memory_row(const hw_memory_class *row, void *argument);
+
+/* Fills *memory up to memory->size bytes, which the caller has set to sizeof *memory; what this library does not know is
+ * 0. Then it calls row, unless that is NULL, for each class that has spans. It waits for a collection that is under way,
+ * and stops the threads for about a millisecond a hundred megabytes. Any thread may call it, but not from a trace
+ * function, or inside a blocking region of this heap. HW_ESTATE: see above. */
+hw_status hw_memory_get(hw_heap *heap, hw_memory *memory, hw_memory_row *row, void *argument);
+
 #ifdef __cplusplus
 }
 #endif

@@ -4,6 +4,7 @@
 
 use crate::options::Options;
 use crate::options::TRACE_WORDS;
+use heapwood_gc::memory_parts::{MEMORY_PARTS, PartGroup};
 use heapwood_gc::settings::options::{Audience, OptionUnit};
 use heapwood_gc::stats::{STATISTICS, StatUnit};
 use heapwood_gc::{OPTIONS, OptionInfo, stats::StatInfo, stats::StatKind};
@@ -13,6 +14,7 @@ use std::sync::Mutex;
 
 const HEADER: &str = "include/heapwood.h";
 const OPTIONS_GUIDE: &str = "../../docs/guide/options.md";
+const MEMORY_GUIDE: &str = "../../docs/guide/memory.md";
 const STATISTICS_GUIDE: &str = "../../docs/guide/statistics.md";
 /// The longest line of the header.
 const WIDTH: usize = 118;
@@ -108,6 +110,46 @@ fn the_header_has_the_statistics() {
         writeln!(block, "    uint64_t {};", statistic.name).unwrap();
     }
     says(HEADER, "statistics", &(block + "} hw_stats;\n"));
+}
+
+#[test]
+fn the_header_has_the_parts_of_memory() {
+    let mut block = String::from(
+        "typedef struct hw_memory {\n    /* Of this struct: set by hw_memory_get's caller. */\n",
+    );
+    block += "    size_t size;\n";
+    for part in &MEMORY_PARTS {
+        block += &comment(part.help);
+        writeln!(block, "    uint64_t {};", part.name).unwrap();
+    }
+    says(HEADER, "memory", &(block + "} hw_memory;\n"));
+}
+
+#[test]
+fn the_guide_has_the_parts_of_memory() {
+    let mut block = String::new();
+    for (heading, group) in [
+        ("Sums", PartGroup::Sum),
+        ("Objects", PartGroup::Objects),
+        ("Cells without objects", PartGroup::Cells),
+        ("Pages", PartGroup::Pages),
+        ("Arenas", PartGroup::Arenas),
+        ("What the kernel knows", PartGroup::Kernel),
+        ("Tables", PartGroup::Tables),
+    ] {
+        let has_advice = group != PartGroup::Sum;
+        let columns = if has_advice { " why it is large, and what to do |" } else { "" };
+        let line = if has_advice { "|---|---|---|" } else { "|---|---|" };
+        write!(block, "\n### {heading}\n\n| part | what it holds |{columns}\n{line}\n").unwrap();
+        for part in MEMORY_PARTS.iter().filter(|part| part.group == group) {
+            assert_eq!(part.advice.is_empty(), !has_advice, "{}", part.name);
+            let advice = if has_advice { format!(" {} |", part.advice) } else { String::new() };
+            writeln!(block, "| `{}` | {} |{advice}", part.name, part.help).unwrap();
+        }
+    }
+    let rows = block.lines().filter(|line| line.starts_with("| `")).count();
+    assert_eq!(rows, MEMORY_PARTS.len(), "a group without a table");
+    says(MEMORY_GUIDE, "memory", &(block + "\n"));
 }
 
 #[test]

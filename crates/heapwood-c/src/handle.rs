@@ -3,9 +3,10 @@
 
 use crate::error::Error;
 use crate::type_table::TypeTable;
+use core::ops::Range;
 use core::ptr::NonNull;
 use heapwood_gc::{Config, Heap, HeapBox};
-use heapwood_os::{MappedBox, SYSTEM};
+use heapwood_os::{Mapped, MappedBox, SYSTEM};
 
 /// The target of a `hw_heap *`: a heap, and this crate's data for it.
 pub struct HeapHandle {
@@ -22,5 +23,17 @@ impl HeapHandle {
         let types = TypeTable::new(&SYSTEM)?;
         let heap = Heap::create(&SYSTEM, config)?;
         Ok(MappedBox::new(&SYSTEM, HeapHandle { heap, types })?.into_raw())
+    }
+    /// The memory of this handle and its table.
+    pub fn mappings(&self) -> [Range<usize>; 3] {
+        let (mut all, mut count) = ([const { 0..0 }; 3], 0);
+        let mut add = |mapping| {
+            all[count] = mapping;
+            count += 1;
+        };
+        // SAFETY: every handle lies in a box (`create`).
+        unsafe { MappedBox::for_each_mapping_around(self, &mut add) };
+        self.types.for_each_mapping(&mut add);
+        all
     }
 }

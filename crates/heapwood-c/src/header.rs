@@ -4,23 +4,25 @@
 use crate::arena::RECYCLE;
 use crate::control::{Statistics, VERSION};
 use crate::error_report::ErrorReport;
+use crate::memory::Memory;
 use crate::options::{Options, TRACE_WORDS};
 use crate::status::Status;
 use core::mem::{offset_of, size_of};
 use heapwood_gc::mutator::{BARRIER_OFFSET, BUFFERS_OFFSET, FRAMES_OFFSET, POLL_OFFSET};
-use heapwood_gc::{CollectionTicket, Frame, OPTIONS, STATISTICS};
+use heapwood_gc::{ClassParts, CollectionTicket, Frame, MEMORY_PARTS, OPTIONS, STATISTICS};
 use heapwood_heap::{AllocBuffer, ArenaHeader, MAX_SHAPES};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 const HEADER: &str = include_str!("../include/heapwood.h");
-const SOURCES: [&str; 9] = [
+const SOURCES: [&str; 10] = [
     include_str!("alloc.rs"),
     include_str!("arena.rs"),
     include_str!("barrier.rs"),
     include_str!("control.rs"),
     include_str!("heap.rs"),
+    include_str!("memory.rs"),
     include_str!("options.rs"),
     include_str!("roots.rs"),
     include_str!("stacks.rs"),
@@ -64,6 +66,13 @@ fn structs_have_the_headers_layout() {
     let statistics = STATISTICS.iter().zip(1..).map(|(s, word)| (s.name, word * size_of::<u64>()));
     facts.push(("sizeof(hw_stats)".into(), size_of::<Statistics>() as i64));
     facts.extend(statistics.map(|(name, offset)| (format!("offsetof(hw_stats, {name})"), offset as i64)));
+    let parts = MEMORY_PARTS.iter().zip(1..).map(|(part, word)| (part.name, word * size_of::<u64>()));
+    facts.push(("sizeof(hw_memory)".into(), size_of::<Memory>() as i64));
+    facts.extend(parts.map(|(name, offset)| (format!("offsetof(hw_memory, {name})"), offset as i64)));
+    facts.extend(offsets!(
+        ClassParts,
+        "hw_memory_class": cell, spans, bytes, old, young, freed, unswept, partial, cached, open, tails
+    ));
     facts.extend(offsets!(Frame, "hw_frame": prev, count, slots));
     facts.push(("sizeof(hw_error)".into(), size_of::<ErrorReport>() as i64));
     facts.push(("offsetof(hw_error, text)".into(), 4));

@@ -20,6 +20,7 @@
 //! | [`barrier`] | stores of pointers |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |
+//! | [`memory`] | where the memory is |
 
 pub mod alloc;
 pub mod arena;
@@ -29,6 +30,7 @@ pub mod error;
 pub mod error_report;
 pub mod handle;
 pub mod heap;
+pub mod memory;
 pub mod options;
 pub mod roots;
 pub mod stacks;

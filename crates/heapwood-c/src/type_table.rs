@@ -6,6 +6,7 @@
 
 use crate::error::Error;
 use core::mem::MaybeUninit;
+use core::ops::Range;
 use core::sync::atomic::{AtomicU32, Ordering};
 use heapwood_gc::lock_order::CLIENT_TABLE;
 use heapwood_gc::{Described, Heap, ObjectType};
@@ -13,7 +14,7 @@ use heapwood_heap::{MAX_SHAPES, ProgramId};
 use heapwood_layout::{Layout, TypeDescriptor};
 use heapwood_os::memory::mapped_index::hash;
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{KernelRef, Lock, MappedArray, MappedIndex, OsError};
+use heapwood_os::{KernelRef, Lock, Mapped, MappedArray, MappedIndex, OsError};
 
 /// The header's `hw_type`; 0 is none.
 pub type TypeNumber = u32;
@@ -96,6 +97,13 @@ struct Adding {
     /// The number of committed entries.
     committed: usize,
     index: MappedIndex,
+}
+
+impl Mapped for TypeTable {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.entries.for_each_mapping(f);
+        self.adding.lock().index.for_each_mapping(f);
+    }
 }
 
 impl TypeTable {

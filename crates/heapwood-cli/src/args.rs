@@ -55,6 +55,10 @@ pub(crate) struct Run {
     #[arg(long, value_name = "FILE", value_parser = a_file())]
     pub(crate) page_sample: Option<PathBuf>,
 
+    /// Print where the heap's memory was when it was largest, as looked at ten times a second, and is at the end
+    #[arg(long)]
+    pub(crate) memory: bool,
+
     /// Print one JSON object instead of text
     #[arg(long)]
     pub(crate) json: bool,

@@ -1,11 +1,13 @@
 //! The cost of a run: the operating system's account of the process, and the heap's statistics.
 
 use crate::args::Size;
+use crate::memory::{Memory, Watch};
 use heapwood::{Attached, Config, Stats};
 use heapwood_gc::STATISTICS;
 use heapwood_gc::stats::StatKind;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::process::usage::usage;
+use heapwood_report::CommandError;
 use heapwood_report::say;
 use heapwood_report::size::show;
 use heapwood_workloads::Workload;
@@ -39,6 +41,9 @@ pub(crate) struct Figures {
     per_small_mib: Rates,
     percent: u32,
     limit_bytes: Option<usize>,
+    /// Where the heap's memory was, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<Memory>,
 }
 
 /// The heap's statistics. Keys are the names of the list, but times are in microseconds, and levels have the prefix
@@ -125,12 +130,19 @@ impl Clock {
     }
 
     /// The time ends here. Then the mutator detaches, which adds the rest of its counts.
-    pub(crate) fn stop(self, m: Attached, run: Run, lines: Vec<Value>) -> Figures {
+    pub(crate) fn stop(
+        self,
+        m: Attached,
+        run: Run,
+        lines: Vec<Value>,
+        watch: Option<Watch>,
+    ) -> Result<Figures, CommandError> {
         let wall_s = (monotonic_ns() - self.0) as f64 / 1e9;
         let (used, heap) = (usage(), m.heap());
+        let memory = watch.map(|watch| watch.stop(&m)).transpose().map_err(CommandError::run)?;
         drop(m);
         let stats = heap.stats();
-        Figures {
+        Ok(Figures {
             workload: run.workload.name,
             shared: run.workload.shared.is_some(),
             n: run.size.n,
@@ -148,7 +160,8 @@ impl Clock {
             per_small_mib: Rates::per_small_mib(stats),
             percent: run.config.percent,
             limit_bytes: run.config.limit,
-        }
+            memory,
+        })
     }
 }
 
@@ -223,5 +236,6 @@ impl Figures {
             ms(stats.phase_recovery_ns, stats.phase_recovery_cpu_ns),
             ms(stats.phase_total_ns, stats.phase_total_cpu_ns)
         );
+        self.memory.iter().for_each(Memory::print);
     }
 }

@@ -20,6 +20,7 @@ mod bench;
 mod doctor;
 mod figures;
 mod layout;
+mod memory;
 mod room;
 mod run;
 mod settings;

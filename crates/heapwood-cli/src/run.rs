@@ -3,6 +3,7 @@
 
 use crate::args::{Format, Run};
 use crate::figures::{self, Clock};
+use crate::memory::Watch;
 use crate::room::check_size;
 use heapwood::{AllocError, Heap, HeapError};
 use heapwood_heap::MIN_RESERVATION;
@@ -28,6 +29,7 @@ pub(crate) fn run(args: &Run) -> Result<(), CommandError> {
         heap.keep_page_snapshots();
     }
     let m = heap.attach().map_err(no_heap)?;
+    let watch = args.memory.then(|| Watch::start(&heap));
     let clock = Clock::start();
     let mut lines = Vec::new();
     let ran = workload.run_on(&m, size.threads, size.n, &mut |line| {
@@ -35,7 +37,7 @@ pub(crate) fn run(args: &Run) -> Result<(), CommandError> {
         lines.push(line.fields);
     });
     ran.map_err(CommandError::run)?;
-    let figures = clock.stop(m, figures::Run { workload, size, config }, lines);
+    let figures = clock.stop(m, figures::Run { workload, size, config }, lines, watch)?;
     match format {
         Format::Text => figures.print(),
         Format::Json => say!("{}", serde_json::to_string(&figures).map_err(CommandError::run)?),

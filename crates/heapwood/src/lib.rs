@@ -67,13 +67,14 @@ pub use heap::{AllocErrorHook, Heap};
 pub use heapwood_derive::{NoPointers, Shared, Trace};
 #[doc(inline)]
 pub use heapwood_gc::PageSnapshot;
+pub use heapwood_gc::memory_parts::{MEMORY_PARTS, MemoryParts, PartGroup, PartInfo};
 #[doc(inline)]
 pub use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
 pub use heapwood_gc::{
-    AllocError, ArenaError, CollectionTicket, Config, FreeError, HandleError, HeapError, MisuseError,
-    OPTIONS, OptionError, OptionInfo, RootError, StackError,
+    AllocError, ArenaError, ClassParts, CollectionTicket, Config, FreeError, HandleError, HeapError,
+    MemoryAccount, MisuseError, OPTIONS, OptionError, OptionInfo, RootError, StackError,
 };
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;

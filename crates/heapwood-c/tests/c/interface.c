@@ -789,6 +789,62 @@ static void statistics(void) {
     CHECK(hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
+/* What the rows of hw_memory_get sum up to. */
+struct rows {
+    size_t rows, spans, cells, large, bytes, parts, last;
+};
+
+static void take_row(const hw_memory_class *row, void *argument) {
+    struct rows *sum = argument;
+    CHECK(row->spans > 0 && (row->cell == 0 || row->cell > sum->last));
+    sum->last = row->cell == 0 ? SIZE_MAX : row->cell;
+    sum->rows++;
+    sum->spans += row->spans;
+    if (row->cell == sizeof(struct list) + 8) sum->cells = row->old + row->young;
+    if (row->cell == 0) sum->large = row->old + row->young;
+    sum->bytes += row->bytes;
+    sum->parts += row->old + row->young + row->freed + row->unswept + row->partial + row->cached + row->open + row->tails;
+}
+
+static void ask_in_region(void *heap) {
+    hw_memory memory = {.size = sizeof memory};
+    CHECK(hw_memory_get(heap, &memory, NULL, NULL) == HW_ESTATE);
+}
+
+static void memory(void) {
+    hw_heap *heap = new_heap();
+    hw_mutator *m = join(heap);
+    struct {
+        hw_memory known;
+        uint64_t unknown;
+    } newer = {.known = {.size = sizeof newer}, .unknown = 7};
+    struct {
+        size_t size;
+        uint64_t backed, guard;
+    } older = {16, 7, 7};
+    hw_memory memory = {.size = sizeof memory};
+    CHECK(hw_memory_get(heap, &newer.known, NULL, NULL) == HW_OK && newer.unknown == 0 && newer.known.backed == 0);
+    hw_type type = list_type(heap);
+    for (int i = 0; i < 1000; i++) CHECK(hw_alloc(m, type) != NULL);
+    void *large = hw_alloc_bytes_zeroed(m, 100000);
+    CHECK(large != NULL && hw_free(m, hw_alloc(m, type)) == HW_OK);
+    struct rows sum = {0};
+    CHECK(hw_memory_get(heap, &memory, take_row, &sum) == HW_OK);
+    CHECK(sum.rows == 2 && sum.cells == 1000 * (sizeof(struct list) + 8) && sum.large == 100000 && sum.bytes == sum.parts);
+    CHECK(memory.young == sum.cells + sum.large && memory.freed == sizeof(struct list) + 8 && memory.survived == 0);
+    CHECK(memory.backed == sum.bytes + memory.cached_pages + memory.free_pages);
+    CHECK(memory.backed == figures(heap).backed_bytes);
+    CHECK(memory.resident == memory.backed - memory.untouched + memory.surplus + memory.tables);
+    CHECK(memory.layouts > 0 && memory.mark_bits > 0 && memory.process >= memory.resident);
+    CHECK(hw_memory_get(heap, (hw_memory *)(void *)&older, NULL, NULL) == HW_OK && older.backed == memory.backed);
+    CHECK(older.guard == 7);
+    CHECK(hw_call_blocking(m, ask_in_region, heap) == HW_OK && hw_last_error(m)->status == HW_ESTATE);
+    memory.size = 0;
+    CHECK(hw_memory_get(heap, &memory, NULL, NULL) == HW_EINVAL && hw_memory_get(heap, NULL, NULL, NULL) == HW_EINVAL);
+    CHECK(hw_memory_get(NULL, &newer.known, NULL, NULL) == HW_EINVAL);
+    CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
+}
+
 int main(void) {
     versions_and_statuses();
     options();
@@ -807,6 +863,7 @@ int main(void) {
     for (int i = 0; i < 12; i++) stores(i & 1, i >> 1 & 1, i >> 2);
     young();
     statistics();
+    memory();
     puts("all is as the header says");
     return 0;
 }

@@ -64,6 +64,25 @@ fn trees_have_json() {
 }
 
 #[test]
+fn memory_is_accounted_for() {
+    let out = output("run mixed 20000 --memory");
+    for word in ["| survived ", "| partial ", "| backed ", "| process ", "| cells of ", " others "] {
+        assert!(out.contains(word), "{word} is missing:\n{out}");
+    }
+    let figures = json("run mixed 20000 --memory");
+    for when in ["largest", "end"] {
+        let memory = &figures["memory"][when];
+        let bytes = |part: &str| memory[part].as_u64().unwrap_or_else(|| panic!("{part}: {memory}"));
+        let pages = ["unfinished", "cached_pages", "free_pages", "arenas", "free_arenas", "quarantined"];
+        let classes = memory["classes"].as_array().unwrap();
+        let spans: u64 = classes.iter().map(|class| class["bytes"].as_u64().unwrap()).sum();
+        assert_eq!(spans + pages.map(bytes).into_iter().sum::<u64>(), bytes("backed"), "{memory}");
+        assert!(bytes("resident") >= bytes("tables") && bytes("tables") > 0, "{memory}");
+    }
+    assert!(json("run churn 1000")["memory"].is_null());
+}
+
+#[test]
 fn churn_agrees_with_the_peers() {
     let expected = expected("churn-100000.txt");
     assert_eq!(output("run churn 100000").lines().next(), Some(expected.trim()));

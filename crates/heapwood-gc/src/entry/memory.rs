@@ -1,12 +1,13 @@
 //! An account of a heap's memory, on any thread. Invariant: it changes nothing but the time at which threads go on.
 
-use crate::collect::HeapTable;
+use crate::collect::{CollectorTurn, HeapTable};
 use crate::error::MisuseError;
 use crate::heap::Heap;
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::MemoryAccount;
 use crate::observe::memory_parts::MemoryParts;
 use crate::process::record;
+use core::ops::Range;
 use heapwood_heap::SpaceTable;
 use heapwood_os::MappedBox;
 use heapwood_os::threads::stack::thread_pointer;
@@ -20,33 +21,53 @@ impl Heap {
     /// The thread is attached, and its mutator cannot be used now ([`Mutator::check`]); or the call comes from a trace
     /// function.
     pub fn memory_account(&self) -> Result<MemoryAccount, MisuseError> {
+        self.memory_account_with(&[])
+    }
+
+    /// The same; mappings of its client count as `layouts`.
+    ///
+    /// # Errors
+    /// As [`memory_account`](Self::memory_account).
+    pub fn memory_account_with(&self, client: &[Range<usize>]) -> Result<MemoryAccount, MisuseError> {
         match Mutator::here(self) {
             Some(mutator) => {
                 // SAFETY: it is this thread's, and stays attached during the call.
                 let mutator = unsafe { mutator.as_ref() };
                 mutator.check()?;
-                mutator.away(ThreadState::AtSafepoint, || self.take_account())
+                mutator.away(ThreadState::AtSafepoint, || self.take_account(client))
             }
             None if self.state().marking_threads().is_helping(thread_pointer()) => Err(MisuseError::Tracing),
-            None => Ok(record().elsewhere(None, |_| self.take_account())),
+            None => Ok(record().elsewhere(None, |_| self.take_account(client))),
         }
     }
 
-    /// The same on a thread without a running mutator.
-    fn take_account(&self) -> MemoryAccount {
+    /// Calls `f` with each mapping of the heap, that of its objects first: for tests of the account.
+    #[doc(hidden)]
+    pub fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        let turn = record().elsewhere(None, |_| self.collector().turn());
+        self.space().memory().for_each_mapping(f);
+        self.for_each_table(&turn, &mut |_, mapping| f(mapping));
+    }
+
+    /// Calls `f` with the mapping of each table, and the part of memory that it belongs to.
+    fn for_each_table(&self, turn: &CollectorTurn<'_>, f: &mut dyn FnMut(Part, Range<usize>)) {
+        self.space().for_each_table(&mut |table, mapping| f(part_of_space(table), mapping));
+        self.collector().for_each_table(self.state(), turn, &mut |table, mapping| f(part_of(table), mapping));
+        // SAFETY: every heap lies in a box (`HeapBox`).
+        unsafe {
+            MappedBox::for_each_mapping_around(self, &mut |mapping| f(|parts| &mut parts.heap, mapping))
+        };
+    }
+
+    /// The account on a thread without a running mutator.
+    fn take_account(&self, client: &[Range<usize>]) -> MemoryAccount {
         let (state, collector) = (self.state(), self.collector());
         let turn = collector.turn();
         let mut account = collector.account_of_pages(state, &turn);
         state.fork_gate().without_fork(|| {
             account.add_kernel(state, |add| {
-                state.space().for_each_table(&mut |table, mapping| add(part_of_space(table), mapping));
-                collector.for_each_table(state, &turn, &mut |table, mapping| add(part_of(table), mapping));
-                // SAFETY: every heap lies in a box (`HeapBox`).
-                unsafe {
-                    MappedBox::for_each_mapping_around(self, &mut |mapping| {
-                        add(|parts| &mut parts.heap, mapping);
-                    });
-                }
+                client.iter().for_each(|mapping| add(|parts| &mut parts.layouts, mapping.clone()));
+                self.for_each_table(&turn, add);
             });
         });
         account

@@ -1,5 +1,5 @@
 //! The parts of a process's memory that are a heap's: one list is the source of [`MemoryParts`], of the C interface's
-//! `hw_memory`, of the keys of `heapwood run --json` and of a table in docs/guide/statistics.md. Invariants: each byte is in
+//! `hw_memory`, of the keys of `heapwood run --json` and of tables in docs/guide/memory.md. Invariants: each byte is in
 //! one part, and the sums say which parts add up to what; the list has the order of `hw_memory`, with which programs are
 //! compiled, so a new part comes last.
 
@@ -39,7 +39,7 @@ pub struct PartInfo {
 
 macro_rules! memory_parts {
     ($($(#[doc = $help:literal])+ $name:ident: $group:ident, $advice:literal;)*) => {
-        /// Where the memory of a heap is, in bytes. docs/guide/statistics.md explains the parts.
+        /// Where the memory of a heap is, in bytes. docs/guide/memory.md explains the parts.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
         #[non_exhaustive]
         pub struct MemoryParts {

@@ -86,7 +86,8 @@ impl ClassParts {
         old + young + freed + unswept + partial + cached + open + tails
     }
 
-    fn add(&mut self, other: &ClassParts) {
+    /// Adds the spans of another class.
+    pub fn add(&mut self, other: &ClassParts) {
         let ClassParts { cell: _, spans, bytes, old, young, freed, unswept, partial, cached, open, tails } =
             *other;
         self.spans += spans;

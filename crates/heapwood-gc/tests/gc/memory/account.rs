@@ -94,6 +94,28 @@ fn half_of_the_cells_free() {
     assert_eq!((row.spans, row.bytes), (row.bytes / PAGE_SIZE, half + swept.parts.partial));
 }
 
+/// A thread goes on in its span after a collection; what died below its cursor waits for a sweep.
+#[test]
+fn dead_cells_below_a_cursor() {
+    let heap = heap(QUIET);
+    let (mutator, node) = (attach(&heap), node_type(&heap));
+    let mut slots = Slots::new(&heap, 2000);
+    let mut fill = |from: usize| (from..from + 1000).for_each(|i| slots.set(i, new(&mutator, node)));
+    fill(0);
+    let before = account(&heap);
+    (0..10).for_each(|_| _ = new(&mutator, node));
+    mutator.collect().unwrap();
+    heap.memory().finish_sweep();
+    let dead = account(&heap);
+    assert_eq!((dead.parts.survived, dead.parts.unswept), (1000 * NODE, 10 * NODE), "{dead:?}");
+    assert_eq!(dead.parts.open, before.parts.open - 10 * NODE);
+    fill(1000);
+    assert_eq!(parts(&heap).unswept, 10 * NODE, "the rest of the span was used, and it is not swept");
+    mutator.collect().unwrap();
+    heap.memory().finish_sweep();
+    assert_eq!(parts(&heap).unswept, 0);
+}
+
 #[test]
 fn large_objects_and_the_ends_of_spans() {
     // 13 pages, and the most cells of their class that a span of it holds.
@@ -171,6 +193,10 @@ fn cells_that_the_program_frees() {
     assert_eq!((again.freed, again.survived + again.young), (half - 1000 * NODE, half + 1000 * NODE));
     assert!(again.freed_bits > 0, "{again:?}");
     mutator.collect().unwrap();
+    // They are dead cells like others now.
+    let collected = parts(&heap);
+    assert_eq!(collected.freed, 0);
+    assert!(collected.unswept >= half - 1000 * NODE, "{collected:?}");
     heap.memory().finish_sweep();
     let swept = parts(&heap);
     assert_eq!((swept.freed, swept.unswept), (0, 0));
@@ -197,6 +223,15 @@ fn what_young_collections_promote() {
     assert_eq!((all.survived, all.promoted, all.young), (3 * each, 0, 0));
 }
 
+/// Ends the threads of a test, also if it fails.
+struct Ends<'a>(&'a AtomicBool);
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}
+
 /// Threads that wait keep what they have cached.
 #[test]
 fn several_threads_with_open_spans() {
@@ -204,6 +239,7 @@ fn several_threads_with_open_spans() {
     let heap = heap(QUIET);
     let (ready, done) = (AtomicUsize::new(0), AtomicBool::new(false));
     std::thread::scope(|scope| {
+        let _ends = Ends(&done);
         for thread in 0..THREADS {
             let (heap, ready, done) = (&heap, &ready, &done);
             scope.spawn(move || {
@@ -231,7 +267,6 @@ fn several_threads_with_open_spans() {
         assert_eq!(now.open + now.cached + now.cached_pages, unsafe { heap.inspect().owned_unused_bytes() });
         // SAFETY: as above.
         assert_eq!(now.mutators > 0, unsafe { heap.inspect().is_valid() }.is_ok());
-        done.store(true, Ordering::SeqCst);
     });
     let left = parts(&heap);
     assert_eq!((left.open, left.cached, left.cached_pages), (0, 0, 0), "{left:?}");
@@ -243,6 +278,7 @@ fn while_threads_run(config: Config) {
     let heap = heap(config);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let _ends = Ends(&done);
         for thread in 0..3 {
             let (heap, done) = (&heap, &done);
             scope.spawn(move || {
@@ -257,7 +293,6 @@ fn while_threads_run(config: Config) {
         }
         let mutator = attach(&heap);
         (0..20).for_each(|_| _ = (account(&heap), mutator.collect()));
-        done.store(true, Ordering::Relaxed);
     });
     assert_swept_and_valid(&heap);
 }
@@ -299,13 +334,18 @@ fn resident_in(ranges: &[Range<usize>]) -> usize {
 }
 
 /// The kernel that the heap's memory comes from knows each reservation, and its list of mappings what is resident there:
-/// the sum over all must be what the parts say, to the byte. So a table that is left out shows.
+/// the sum over all must be what the parts say, to the byte. A table that is left out shows even if it was never touched.
 fn as_the_kernel_says(config: Config, huge_pages: bool) {
     let kernel: &'static Recording = Box::leak(Box::default());
     let heap = Heap::create(kernel, config.huge_pages(huge_pages)).unwrap();
     let compare = |of: &str| {
         let parts = account(&heap).parts;
         assert_eq!(parts.resident, resident_in(&kernel.reservations()), "{of}: {parts:?}");
+        let mut named = Vec::new();
+        heap.for_each_mapping(&mut |mapping| named.push(mapping.start));
+        named.sort();
+        let starts: Vec<_> = kernel.reservations().iter().map(|range| range.start).collect();
+        assert_eq!(named, starts, "{of}: each reservation is named once");
         assert_eq!(parts.resident, parts.backed - parts.untouched + parts.surplus + parts.tables);
         assert!(parts.process >= parts.resident / 2, "{parts:?}");
         parts
@@ -354,6 +394,7 @@ fn the_kernel_says_the_same() {
         as_the_kernel_says(config, false);
         as_the_kernel_says(config, true);
         as_the_kernel_says(config.verify(true), false);
+        as_the_kernel_says(YOUNG.background_release(false).mask_words(0).mark_stack(16), false);
         as_the_kernel_says(config.conservative_stacks(true).library_roots(true), false);
         as_the_kernel_says(BY_SIGNALS.background_release(false), false);
     });
