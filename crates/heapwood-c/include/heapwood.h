@@ -1020,7 +1020,7 @@ typedef void hw_memory_row(const hw_memory_class *row, void *argument);
 
 /* Fills *memory up to memory->size bytes, which the caller has set to sizeof *memory; what this library does not know is
  * 0. Then it calls row, unless that is NULL, for each class that has spans. It waits for a collection that is under way,
- * and stops the threads for about a millisecond a hundred megabytes. Any thread may call it, but not from a trace
+ * and stops the threads for less than two milliseconds a hundred megabytes. Any thread may call it, but not from a trace
  * function, or inside a blocking region of this heap. HW_ESTATE: see above. */
 hw_status hw_memory_get(hw_heap *heap, hw_memory *memory, hw_memory_row *row, void *argument);
 

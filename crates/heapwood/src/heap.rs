@@ -92,7 +92,7 @@ impl Heap {
     }
 
     /// Where the heap's memory is, by parts and by size class: what to look at if a process is much larger than what is
-    /// alive. It stops the other threads for about a millisecond a hundred megabytes.
+    /// alive. It stops the other threads, for less than two milliseconds a hundred megabytes.
     ///
     /// ```
     /// # use heapwood::{Config, Heap};

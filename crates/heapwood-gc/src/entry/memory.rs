@@ -14,8 +14,8 @@ use heapwood_os::threads::stack::thread_pointer;
 
 impl Heap {
     /// Where the heap's memory is. It waits for a collection or marking that is under way, stops the other threads, and
-    /// looks at each span: that takes about a millisecond for a hundred megabytes. The kernel is asked when they run
-    /// again. It counts as no collection and no pause.
+    /// looks at each span; the kernel is asked when they run again. Together that takes about two milliseconds for a
+    /// hundred megabytes of small objects. It counts as no collection and no pause.
     ///
     /// # Errors
     /// The thread is attached, and its mutator cannot be used now ([`Mutator::check`]); or the call comes from a trace

@@ -91,7 +91,7 @@ memory_parts! {
     /// Free cells of the spans that threads allocate from: one span for each thread and layout.
     open: Cells, "The same.";
     /// Ends of spans that no cell fits into, and of the last pages of large objects.
-    tails: Cells, "At most an eighth of a span; for objects above 32 KiB choose sizes just below multiples of 8 KiB.";
+    tails: Cells, "At most an eighth of a span, and less than 8 KiB an object above 32 KiB: sizes just below a class, or a multiple of 8 KiB, waste least.";
     /// Pages of large objects that threads are zeroing.
     unfinished: Pages, "They are objects soon.";
     /// Free pages that threads keep for later.
@@ -101,21 +101,21 @@ memory_parts! {
     /// Memory of arenas that are open or referred to.
     arenas: Arenas, "Close arenas, or do not let pointers to their values live longer.";
     /// Memory of closed arenas for the next ones.
-    free_arenas: Arenas, "It goes back when it was not needed for a second, in whole 2 MiB.";
+    free_arenas: Arenas, "It goes back when no arena has needed it for a second.";
     /// Memory of arenas that were closed while pointers may be left, as far as the kernel has not taken it back.
     quarantined: Arenas, "The kernel declined; a full collection ends the quarantine.";
     /// The part of `backed` that was never touched, and takes no memory.
-    untouched: Kernel, "Large arrays that are hardly used, fresh pages.";
+    untouched: Kernel, "Large arrays that are hardly used, fresh pages. It costs nothing.";
     /// Memory of pages that the heap does not use: parts of huge pages.
-    surplus: Kernel, "Up to 2 MiB for each piece by which the heap grew. Switch `huge_pages` off.";
+    surplus: Kernel, "The heap touches one huge page of each piece by which it grows, and others reach beyond what is used. Switch `huge_pages` off.";
     /// The page allocator's bitmaps and summaries.
-    page_bitmaps: Tables, "By the size of the heap: a few bytes a page of 8 KiB.";
+    page_bitmaps: Tables, "By the size of the heap: a quarter of a byte a page of 8 KiB.";
     /// The span of each page.
     page_table: Tables, "By the size of the heap: 8 bytes a page.";
     /// Descriptors of spans.
-    span_descriptors: Tables, "By the size of the heap: 64 bytes a page.";
+    span_descriptors: Tables, "By the size of the heap: 64 bytes a page. From 256 MiB on in whole huge pages.";
     /// Mark bits and allocation bits.
-    mark_bits: Tables, "By the size of the heap: 1/64.";
+    mark_bits: Tables, "By the size of the heap: 1/64. From 256 MiB on in whole huge pages.";
     /// Layouts of objects in shared spans and in arenas.
     pointer_bits: Tables, "Rare layouts and arenas: at most 1/64 of their memory.";
     /// Bits of cells that the program has freed.
@@ -125,7 +125,7 @@ memory_parts! {
     /// Shapes and programs of types, and the central lists of each shape.
     layouts: Tables, "By the number of types.";
     /// Stacks and helpers of markings.
-    mark_stacks: Tables, "By the depth of the object graph; some 128 KiB a marking thread stay.";
+    mark_stacks: Tables, "By the depth of the object graph; up to 256 KiB a marking thread stay.";
     /// Slots of old objects that refer to young ones.
     remembered: Tables, "By stores of pointers between two young collections.";
     /// Messages of threads to a marking beside the program.
@@ -137,7 +137,7 @@ memory_parts! {
     /// The heap's own record.
     heap: Tables, "It is the same for every heap.";
     /// Copies and logs of verify mode, and snapshots of pages.
-    checks: Tables, "Verify mode takes more than the heap itself.";
+    checks: Tables, "Verify mode takes as much as the heap, and more.";
 }
 
 impl MemoryParts {
