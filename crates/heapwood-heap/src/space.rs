@@ -332,7 +332,7 @@ impl Space {
     }
 
     /// Calls `f` with the mappings of all tables beside the objects.
-    pub fn for_each_table(&self, f: &mut dyn FnMut(SpaceTable, Range<usize>)) {
+    pub fn name_tables(&self, f: &mut dyn FnMut(SpaceTable, Range<usize>)) {
         SpaceTable::for_each(&self.allocator, f);
     }
 

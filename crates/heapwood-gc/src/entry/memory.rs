@@ -51,7 +51,7 @@ impl Heap {
 
     /// Calls `f` with the mapping of each table, and the part of memory that it belongs to.
     fn for_each_table(&self, turn: &CollectorTurn<'_>, f: &mut dyn FnMut(Part, Range<usize>)) {
-        self.space().for_each_table(&mut |table, mapping| f(part_of_space(table), mapping));
+        self.space().name_tables(&mut |table, mapping| f(part_of_space(table), mapping));
         self.collector().for_each_table(self.state(), turn, &mut |table, mapping| f(part_of(table), mapping));
         // SAFETY: every heap lies in a box (`HeapBox`).
         unsafe {
@@ -83,10 +83,10 @@ fn part_of_space(table: SpaceTable) -> Part {
         SpaceTable::PageTable => |parts| &mut parts.page_table,
         SpaceTable::Spans => |parts| &mut parts.span_descriptors,
         SpaceTable::Marks => |parts| &mut parts.mark_bits,
-        SpaceTable::PointerBits => |parts| &mut parts.pointer_bits,
+        SpaceTable::ObjectRecords => |parts| &mut parts.pointer_bits,
         SpaceTable::Freed => |parts| &mut parts.freed_bits,
         SpaceTable::PageSets => |parts| &mut parts.page_sets,
-        SpaceTable::Layouts => |parts| &mut parts.layouts,
+        SpaceTable::Types => |parts| &mut parts.layouts,
     }
 }
 

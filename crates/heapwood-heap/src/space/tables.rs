@@ -17,13 +17,13 @@ pub enum SpaceTable {
     /// Mark and allocation bits.
     Marks,
     /// Pointer bits and numbers of objects in shared spans and arenas.
-    PointerBits,
+    ObjectRecords,
     /// The bits of cells that the program has freed.
     Freed,
     /// Young pages, and starts of large objects.
     PageSets,
     /// Shapes, programs, and the central lists of each shape.
-    Layouts,
+    Types,
 }
 
 impl SpaceTable {
@@ -32,15 +32,15 @@ impl SpaceTable {
         let sweeper = allocator.sweeper();
         let (heap, spans) = (sweeper.heap(), sweeper.heap().spans());
         heap.pages().for_each_mapping(&mut |mapping| f(SpaceTable::PageBitmaps, mapping));
-        sweeper.for_each_shape_mapping(&mut |mapping| f(SpaceTable::Layouts, mapping));
+        sweeper.for_each_shape_mapping(&mut |mapping| f(SpaceTable::Types, mapping));
         let tables: [(SpaceTable, &[&dyn Mapped]); 7] = [
             (SpaceTable::PageTable, &[spans.table_memory()]),
             (SpaceTable::Spans, &[spans.descriptor_memory()]),
             (SpaceTable::Marks, &[heap.marks()]),
-            (SpaceTable::PointerBits, &[heap.pointer_bits()]),
+            (SpaceTable::ObjectRecords, &[heap.pointer_bits()]),
             (SpaceTable::Freed, &[heap.freed()]),
             (SpaceTable::PageSets, &[spans.young_pages(), spans.large()]),
-            (SpaceTable::Layouts, &[allocator.shapes()]),
+            (SpaceTable::Types, &[allocator.shapes()]),
         ];
         for (table, mapped) in tables {
             for_each_mapping_of(mapped, &mut |mapping| f(table, mapping));

@@ -347,7 +347,8 @@ fn as_the_kernel_says(config: Config, huge_pages: bool) {
         let starts: Vec<_> = kernel.reservations().iter().map(|range| range.start).collect();
         assert_eq!(named, starts, "{of}: each reservation is named once");
         assert_eq!(parts.resident, parts.backed - parts.untouched + parts.surplus + parts.tables);
-        assert!(parts.process >= parts.resident / 2, "{parts:?}");
+        // The kernel counts the process in steps.
+        assert!(parts.process + MIB >= parts.resident, "{parts:?}");
         parts
     };
     compare("a new heap");
