@@ -124,6 +124,7 @@ const hw_error *hw_last_error(const hw_mutator *m);
 /* The option trace: reports of a heap. */
 #define HW_TRACE_COLLECTIONS 1u
 #define HW_TRACE_PHASES 2u
+#define HW_TRACE_MEMORY 8u
 #define HW_TRACE_OFF 4u
 /* The option generational: whether there are young collections. */
 #define HW_GENERATIONAL_OFF 0u
@@ -177,9 +178,10 @@ typedef struct hw_options {
        0, what the memory control groups of the process allow, if that is less than the machine has. */
     uint64_t process_memory;
     /* Report collections on standard error: 1, a line after each, in the format of Go's gctrace; phases, the total
-       times of their phases, when the heap or the process ends; 1+phases, both; off, nothing. In C they are
-       HW_TRACE_COLLECTIONS (1), HW_TRACE_PHASES (phases), their sum, and HW_TRACE_OFF (off). Default: 0, what the
-       variable HEAPWOOD says of it, and otherwise nothing. */
+       times of their phases, when the heap or the process ends; memory, a line with where the memory is before
+       each full one marks, which makes its pause longer; 1+phases, both of these; off, nothing. In C they are
+       HW_TRACE_COLLECTIONS (1), HW_TRACE_PHASES (phases), HW_TRACE_MEMORY (memory), their sums, and HW_TRACE_OFF
+       (off). Default: 0, what the variable HEAPWOOD says of it, and otherwise nothing. */
     uint32_t trace;
     /* The threads that mark: the collecting one, and helpers that sleep between collections. Range: 1 to 128.
        Default: 0, as many as the processor cores that the process may use, where marking takes long enough. */

@@ -70,8 +70,8 @@ fn in_c(option: &OptionInfo) -> String {
     let mut text = format!("{}.", option.summary());
     if option.unit == OptionUnit::Trace {
         let word = |name, bits| format!("{name} ({})", option.show(bits));
-        let [lines, totals, off] = TRACE_WORDS.map(|(name, words)| word(name, words.bits().into()));
-        write!(text, " In C they are {lines}, {totals}, their sum, and {off}.").unwrap();
+        let [lines, totals, memory, off] = TRACE_WORDS.map(|(name, words)| word(name, words.bits().into()));
+        write!(text, " In C they are {lines}, {totals}, {memory}, their sums, and {off}.").unwrap();
     } else if option.unit != OptionUnit::Switch && option.range_text().to_string() != "any" {
         write!(text, " Range: {}.", option.range_text()).unwrap();
     }

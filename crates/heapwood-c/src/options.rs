@@ -47,9 +47,10 @@ fields! {
 
 /// The header's names of the trace words.
 #[cfg(test)]
-pub(crate) const TRACE_WORDS: [(&str, GcTrace); 3] = [
+pub(crate) const TRACE_WORDS: [(&str, GcTrace); 4] = [
     ("HW_TRACE_COLLECTIONS", GcTrace::COLLECTIONS),
     ("HW_TRACE_PHASES", GcTrace::PHASES),
+    ("HW_TRACE_MEMORY", GcTrace::MEMORY),
     ("HW_TRACE_OFF", GcTrace::OFF),
 ];
 

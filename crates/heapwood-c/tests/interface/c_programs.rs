@@ -408,7 +408,7 @@ fn the_variable_traces_every_heap() {
             let wrong = told(how, Some("trce=1,trace=lines"));
             let wanted = [
                 "heapwood: ignored in HEAPWOOD: no option is called trce: is trace meant? ",
-                "heapwood: ignored in HEAPWOOD: option trace is lines: it must be 1, phases, 1+phases or off",
+                "heapwood: ignored in HEAPWOOD: option trace is lines: it must be 1, phases, memory, some of them joined by +, or off",
             ];
             let lines: Vec<&str> = wrong.lines().collect();
             assert!(lines.len() == 2 && lines.iter().zip(wanted).all(|(l, w)| l.starts_with(w)), "{wrong}");

@@ -28,6 +28,7 @@ impl Collector {
         let mut pause = self.stop_world(state, &mut times, stop)?;
         let published = self.publish(&pause);
         self.verify_before_marking(&pause);
+        let memory = self.memory_to_trace(&pause, prepared.expected());
         let roots = self.count_roots(&pause, prepared.expected());
         let kind = self.plan_pause(&pause, cause, &prepared, work, &mut times);
         let marked = state.marking_threads().while_marking(|| {
@@ -59,6 +60,7 @@ impl Collector {
                 ended: ended.as_ref(),
                 roots,
                 words,
+                memory,
                 times: &times,
             },
         );

@@ -2,12 +2,14 @@
 //! runs. Invariant: nothing is reported while the world is stopped.
 
 use super::at_exit::Totals;
+use super::memory_parts::{MEMORY_PARTS, MemoryParts};
 use super::phases::{Phases, Times};
 use super::record::ConcurrentTotals;
 use super::stats::Stats;
 use super::trace_line::{RootBytes, TraceLine};
 use crate::lock_order::TRACING;
 use crate::settings::options::GcTrace;
+use core::fmt;
 use heapwood_heap::{ReclaimTimes, Space, SpaceStats};
 use heapwood_os::diagnose::message::write_line;
 use heapwood_os::process::clock::{monotonic_ns, process_cpu_ns};
@@ -79,6 +81,17 @@ impl Tracing {
         self.what.has(GcTrace::COLLECTIONS)
     }
 
+    /// Whether full collections report where the memory is.
+    pub(crate) fn traces_memory(&self) -> bool {
+        self.what.has(GcTrace::MEMORY)
+    }
+
+    /// Reports where the memory was when the collection with this number began.
+    #[cold]
+    pub(crate) fn report_memory(&self, number: u64, parts: &MemoryParts) {
+        write_line(format_args!("{}", MemoryLine { number, parts }));
+    }
+
     fn phases(&self, space: &Space) -> Phases {
         self.totals.clock().phases(&space.reclaim_clock().times())
     }
@@ -115,5 +128,19 @@ impl Tracing {
     /// Adds the phases to the statistics.
     pub(crate) fn add_to_stats(&self, space: &Space, stats: &mut Stats) {
         self.phases(space).add_to_stats(stats);
+    }
+}
+
+/// The line of the memory: the parts that are something, in KiB.
+struct MemoryLine<'p> {
+    number: u64,
+    parts: &'p MemoryParts,
+}
+
+impl fmt::Display for MemoryLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "mem {}: KiB", self.number)?;
+        let mut parts = MEMORY_PARTS.iter().zip(self.parts.values()).filter(|(_, bytes)| *bytes > 0);
+        parts.try_for_each(|(part, bytes)| write!(f, " {}={}", part.name, bytes.div_ceil(1024)))
     }
 }

@@ -83,8 +83,10 @@ macro_rules! options_list {
                 "what the memory control groups of the process allow, if that is less than the machine has";
 
             /// Report collections on standard error: `1`, a line after each, in the format of Go's gctrace; `phases`,
-            /// the total times of their phases, when the heap or the process ends; `1+phases`, both; `off`, nothing.
-            trace: Option<GcTrace> = None, Trace 1..=4, Everyone,
+            /// the total times of their phases, when the heap or the process ends; `memory`, a line with where the
+            /// memory is before each full one marks, which makes its pause longer; `1+phases`, both of these; `off`,
+            /// nothing.
+            trace: Option<GcTrace> = None, Trace 1..=11, Everyone,
                 "what the variable HEAPWOOD says of it, and otherwise nothing";
 
             /// The threads that mark: the collecting one, and helpers that sleep between collections. If set, all of
@@ -137,7 +139,8 @@ impl OptionInfo {
 
     /// Whether `value` is in range.
     pub fn check(&'static self, value: u64) -> Result<(), OptionError> {
-        match self.range().contains(&value) {
+        let is_one = self.unit != OptionUnit::Trace || GcTrace::is_one(value);
+        match is_one && self.range().contains(&value) {
             true => Ok(()),
             false => Err(OptionError { option: self, value }),
         }

@@ -3,7 +3,7 @@
 
 use core::ops::BitOr;
 
-/// The reports of a heap on its collections, on standard error: one or both of two, joined by `|`, or nothing.
+/// The reports of a heap on its collections, on standard error: some of three, joined by `|`, or nothing.
 ///
 /// ```
 /// # use heapwood_gc::{Config, settings::options::GcTrace};
@@ -20,6 +20,9 @@ impl GcTrace {
     /// Nothing, whatever the variable `HEAPWOOD` says.
     pub const OFF: GcTrace = GcTrace(4);
 
+    /// Where the memory is before each full collection marks, when the heap is largest.
+    pub const MEMORY: GcTrace = GcTrace(8);
+
     /// Separates the words in the variable and in a flag, where commas end a setting.
     const SEPARATOR: char = '+';
 
@@ -33,6 +36,11 @@ impl GcTrace {
         GcTrace(bits)
     }
 
+    /// Whether the words with this number, which is in the option's range, may stand together.
+    pub(super) fn is_one(bits: u64) -> bool {
+        bits & u64::from(Self::OFF.0) == 0 || bits == u64::from(Self::OFF.0)
+    }
+
     /// Whether all words of `other` are chosen.
     pub const fn has(self, other: GcTrace) -> bool {
         self.0 & other.0 == other.0
@@ -44,6 +52,10 @@ impl GcTrace {
             1 => "1",
             2 => "phases",
             3 => "1+phases",
+            8 => "memory",
+            9 => "1+memory",
+            10 => "phases+memory",
+            11 => "1+phases+memory",
             _ => "off",
         }
     }
@@ -58,12 +70,13 @@ impl GcTrace {
             let said = match word {
                 "1" | "on" => Self::COLLECTIONS,
                 "phases" => Self::PHASES,
+                "memory" => Self::MEMORY,
                 "0" | "off" => Self::OFF,
                 _ => return Err(word),
             };
             chosen = Some(chosen.map_or(said, |chosen: GcTrace| chosen | said));
         }
-        chosen.filter(|chosen: &GcTrace| chosen.0 <= Self::OFF.0).ok_or(text)
+        chosen.filter(|chosen: &GcTrace| Self::is_one(chosen.0.into())).ok_or(text)
     }
 }
 

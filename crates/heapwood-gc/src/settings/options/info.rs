@@ -101,7 +101,7 @@ impl OptionInfo {
     pub fn range_text(&self) -> impl Display {
         fmt::from_fn(|f| match (self.unit, self.least, self.most) {
             (OptionUnit::Switch, ..) => f.write_str("on (1) or off (0)"),
-            (OptionUnit::Trace, ..) => f.write_str("1, phases, 1+phases or off"),
+            (OptionUnit::Trace, ..) => f.write_str("1, phases, memory, some of them joined by +, or off"),
             (OptionUnit::When, ..) => f.write_str("auto (1), off (0) or always (2)"),
             (OptionUnit::Beside, ..) => f.write_str("auto (1), on (3), off (0) or always (2)"),
             (OptionUnit::Stops, ..) => f.write_str("polls (0) or signals (1)"),

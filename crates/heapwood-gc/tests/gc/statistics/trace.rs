@@ -9,6 +9,7 @@ use heapwood_heap::Sweeping;
 use heapwood_os::SYSTEM;
 use heapwood_os::process::exit::at_exit;
 use regex::Regex;
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 /// The line as those who parse Go's read it: the fields of runtime/extern.go, and behind a bar what is this heap's own.
@@ -372,6 +373,42 @@ fn end_heaps_while_it_exits() {
     std::process::exit(0);
 }
 
+/// Three full collections, and a young one.
+fn collect_some() {
+    let heap = Heap::create(&SYSTEM, YOUNG.background_release(false)).unwrap();
+    let (mutator, node) = (attach(&heap), node_type(&heap));
+    let mut slots = Slots::new(&heap, 3000);
+    for round in 0..3 {
+        (0..1000).for_each(|i| slots.set(1000 * round + i, new(&mutator, node)));
+        mutator.collect().unwrap();
+    }
+    mutator.collect_young().unwrap();
+}
+
+/// A line before each full collection, whose parts add up; what has just been made is young, and what came before alive.
+#[test]
+fn a_trace_says_where_the_memory_was() {
+    let text = told(Some("trace=memory"), collect_some);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    for (round, line) in lines.into_iter().enumerate() {
+        let parts = line.strip_prefix(&format!("mem {}: KiB ", round + 1)).unwrap();
+        let parts: BTreeMap<&str, usize> = parts
+            .split(' ')
+            .map(|part| part.split_once('=').map(|(name, kib)| (name, kib.parse().unwrap())).unwrap())
+            .collect();
+        let kib = |name: &str| parts.get(name).copied().unwrap_or(0);
+        let nodes = (1000 * 4 * WORD).div_ceil(1024);
+        assert_eq!(kib("young"), nodes, "{line}");
+        assert_eq!(kib("survived"), (1000 * round * 4 * WORD).div_ceil(1024), "{line}");
+        let sums = kib("backed") + kib("process");
+        // Each part is rounded up.
+        let all = parts.values().sum::<usize>() - sums;
+        assert!((kib("backed")..kib("backed") + parts.len()).contains(&all), "{line}");
+        assert!(kib("process") > kib("backed"), "{line}");
+    }
+}
+
 #[test]
 fn a_heap_may_end_while_the_process_does() {
     for _ in 0..10 {
@@ -402,7 +439,7 @@ fn what_is_wrong_in_the_variable_is_told_once_a_process() {
     let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('\t')).collect();
     let wanted = [
         "heapwood: ignored in HEAPWOOD: no option is called percnt: is percent meant? ",
-        "heapwood: ignored in HEAPWOOD: option trace is often: it must be 1, phases, 1+phases or off",
+        "heapwood: ignored in HEAPWOOD: option trace is often: it must be 1, phases, memory, some of them joined by +, or off",
         "heapwood: ignored in HEAPWOOD: verify has no value: write key=value",
         // Told when all of it is read for the first time.
         "heapwood: ignored in HEAPWOOD: option percent is 0: it must be 1 to 100000; ",
