@@ -20,7 +20,7 @@ pub struct Spent {
     pub collecting_ns: u64,
     /// CPU time of the process.
     pub all_ns: u64,
-    /// The full collection freed little.
+    /// The full collection freed less than half of what has come since the last one: the program grows.
     pub freed_little: bool,
 }
 

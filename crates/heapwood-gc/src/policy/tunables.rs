@@ -15,7 +15,8 @@ pub(super) mod growth {
     pub(in crate::policy) const LEAST_PERCENT: usize = 30;
     /// The least growth in bytes; the option `min_heap` if that is less.
     pub(in crate::policy) const LEAST: usize = 3 << 20;
-    /// The most that growth may be multiplied by at once, and where less than a quarter was freed.
+    /// The most that growth may be multiplied by at once, and where less than half was freed of what has come
+    /// since the last full collection.
     pub(in crate::policy) const AT_ONCE: f64 = 2.0;
     pub(in crate::policy) const AT_ONCE_IF_LITTLE_FREED: f64 = 3.0;
     /// Bytes of fresh memory that are touched in a nanosecond, small pages: two microseconds each (docs/results, "First touches").

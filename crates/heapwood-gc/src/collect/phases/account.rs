@@ -146,12 +146,13 @@ impl Collector {
         match kind {
             PauseKind::Full | PauseKind::FinalMark(_) => {
                 let ended = work.concurrent.ended.take();
-                work.learn_rates(totals, ended, state.cycles().live_in_full());
+                let last = state.cycles().live_in_full();
+                work.learn_rates(totals, ended, last);
                 state.cycles().set_live_in_full(totals.live);
                 // The heap does not grow for floating garbage, and room for it is a part of the growth, of which a half is left in
                 // any case.
                 let floating = ended.map_or(0, |(_, promoted)| work.concurrent.start.floating(promoted));
-                let growth = self.growth(pause, work, totals, totals.live.saturating_sub(floating));
+                let growth = self.growth(pause, work, (totals, last), totals.live.saturating_sub(floating));
                 // Where the plan changed in the stop this asks the kernel now.
                 let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
                 goal = self.pacer().goal(totals.live, growth - floating.min(growth / 2), bounds);
@@ -208,9 +209,15 @@ impl Collector {
         budget
     }
 
-    /// How much may be allocated after a full collection that found `live` bytes before the next, by what all since the last one
-    /// took.
-    fn growth(&self, pause: &Pause<'_>, work: &mut Work, totals: &CollectionTotals, live: usize) -> usize {
+    /// How much may be allocated after a full collection that found `live` bytes before the next, by what all since the last one,
+    /// which found `last` bytes, took.
+    fn growth(
+        &self,
+        pause: &Pause<'_>,
+        work: &mut Work,
+        (totals, last): (&CollectionTotals, usize),
+        live: usize,
+    ) -> usize {
         let starved = pause.space().reclaim_clock().times().starved_ns;
         let mutators = pause.world().allocating();
         // A pause costs each core that a mutator had.
@@ -219,7 +226,7 @@ impl Collector {
         let spent = Spent {
             collecting_ns: work.spent + waited + (starved - work.starved),
             all_ns: now.saturating_sub(work.spent_by_all) + waited,
-            freed_little: totals.freed() < (totals.old + totals.allocated) / 4,
+            freed_little: totals.freed() < (totals.old + totals.allocated).saturating_sub(last) / 2,
         };
         (work.spent, work.stopped, work.spent_by_all, work.starved) = (0, 0, now, starved);
         work.growth.after_full(live, self.pacer().percent(), mutators, spent)
