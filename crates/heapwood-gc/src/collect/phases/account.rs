@@ -124,9 +124,12 @@ impl Collector {
             Collection::Young => work.left_by_arenas + left_by_arenas,
         };
         let cpu_ns = times.marked.cpu.saturating_sub(times.began.cpu) + marked.helpers_cpu_ns;
-        work.spent += cpu_ns;
         let (ns, since) = (times.marked.wall - times.stopped.wall, times.since_last());
-        work.stopped += ns;
+        // Promotions come by bytes: a larger heap would have as many.
+        if !matches!(kind, PauseKind::Promote) {
+            work.spent += cpu_ns;
+            work.stopped += ns;
+        }
         CollectionTotals { ns, since, cpu_ns, stacks: pause.stack_bytes(), old, allocated, live }
     }
 
