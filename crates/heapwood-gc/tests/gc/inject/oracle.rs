@@ -91,12 +91,13 @@ fn pieces_that_do_not_lead_to_each_other_are_caught() {
 }
 
 /// The errors that young collections may make. What is lost is seen in most runs: sometimes something else leads there, or a full or a
-/// late collection comes first.
+/// late collection comes first. A heap that is left to itself has its first young collection after 4 MiB, so that of a short program
+/// ends before: a quarter of the runs at most are seen to lose nothing for that.
 macro_rules! planted_in_young_collections {
     ($($name:ident = $fault:ident, $every:literal, $steps:literal;)*) => { $(
         #[test]
         fn $name() {
-            caught(true, Some((Fault::$fault, $every)), $steps).at_least(15, 75);
+            caught(true, Some((Fault::$fault, $every)), $steps).at_least(15, 60);
         }
     )* };
 }
