@@ -36,6 +36,7 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
     let (mut size, mut goal) = (0, config.min_heap);
     let mut budget = nursery.budget(size, goal);
     let (mut handed_out, mut since_full, mut full_ended, mut spent) = (0, 0, 0, 0);
+    let mut last_live = 0;
     for Epoch { allocated, live, run_ns_a_mib, mark_ns_a_mib } in program.epochs.iter().copied() {
         let mark_ns =
             |bytes: usize| COLLECTION_NS + (bytes as f64 / MIB as f64 * mark_ns_a_mib as f64) as u64;
@@ -72,14 +73,13 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
                 (played.all_ns, played.collecting_ns) = (played.all_ns + ns, played.collecting_ns + ns);
                 spent += ns;
                 let freed = before.saturating_sub(live);
-                let freed_little = freed < before / 4;
-                let all_ns = played.all_ns - full_ended;
-                let cost = Spent { collecting_ns: spent, all_ns, freed_little };
+                let (all_ns, added) = (played.all_ns - full_ended, before.saturating_sub(last_live));
+                let cost = Spent { collecting_ns: spent, all_ns, added, freed };
                 goal = live + growth.after_full(live, config.percent, mutators, cost);
                 goal = goal.max(config.min_heap);
                 nursery.after_full(Efficiency { allocated: since_full, freed, ns, since, stacks: 0 }, false);
                 (size, played.full) = (live, played.full + 1);
-                (since_full, full_ended, spent) = (0, played.all_ns, 0);
+                (since_full, full_ended, spent, last_live) = (0, played.all_ns, 0, live);
             }
             handed_out = 0;
             budget = nursery.budget(size, goal);

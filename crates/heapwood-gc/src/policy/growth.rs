@@ -2,7 +2,7 @@
 //! collections since the last full one took more than [`WANTED_CPU`] of the process's CPU time, the heap may grow by more next
 //! time, and by less if they took less. So pointer-free data, which is cheap to collect, takes little more than itself, and
 //! dense graphs take what `percent` allows. V8 derives its growing factor from the same two rates; here their ratio scales the
-//! last growth, so that young collections and sweeping count as well. What a small heap costs allocation counts, too: central
+//! last growth, so that young collections count as well. What a small heap costs allocation counts, too: central
 //! refills that bring little because a mutator may hold little. After a full collection that freed little the program is still
 //! growing, and the heap grows faster. More room is fresh memory, and its first touch costs, too: so a heap grows by no more than
 //! what can be touched in the time that its collections took. Much room must save more than little ([`wanted_cpu`]). A large heap grows
@@ -20,8 +20,18 @@ pub struct Spent {
     pub collecting_ns: u64,
     /// CPU time of the process.
     pub all_ns: u64,
-    /// The full collection freed less than half of what has come since the last one: the program grows.
-    pub freed_little: bool,
+    /// Bytes that were promoted or allocated since the last full collection.
+    pub added: usize,
+    /// Bytes that this one freed.
+    pub freed: usize,
+}
+
+impl Spent {
+    /// Whether the program is still growing: less than half was freed of what was added. (Of a heap with little room that would say
+    /// nothing if it were compared with the whole heap.)
+    fn freed_little(self) -> bool {
+        self.freed < self.added / 2
+    }
 }
 
 /// The growth of one heap.
@@ -60,7 +70,7 @@ impl Growth {
     /// How much may be allocated beside what a full collection has found alive, before the next, if `mutators`
     /// mutators allocate.
     pub fn after_full(&mut self, live: usize, percent: u32, mutators: usize, spent: Spent) -> usize {
-        let Spent { collecting_ns, all_ns, freed_little } = spent;
+        let (Spent { collecting_ns, all_ns, .. }, freed_little) = (spent, spent.freed_little());
         let share = collecting_ns as f64 / all_ns.max(1) as f64;
         let at_once = if freed_little { AT_ONCE_IF_LITTLE_FREED } else { AT_ONCE };
         let wanted = if freed_little { WANTED_CPU } else { wanted_cpu(self.room) };
@@ -87,7 +97,7 @@ mod tests {
     const ONE: usize = 1;
 
     fn spent(percent: u64) -> Spent {
-        Spent { collecting_ns: percent * 1_000_000, all_ns: 100_000_000, freed_little: false }
+        Spent { collecting_ns: percent * 1_000_000, all_ns: 100_000_000, added: MIB, freed: MIB }
     }
 
     #[test]
@@ -108,13 +118,14 @@ mod tests {
     #[test]
     fn a_heap_grows_by_no_more_than_its_collections_cost() {
         let mut growth = Growth::new(4 * MIB);
-        // A third of the time, of little time: 3 ms are worth 6 million bytes.
-        let spent = |freed_little| Spent { collecting_ns: 3_000_000, all_ns: 9_000_000, freed_little };
+        // A third of the time, of little time: 3 ms are worth 6 million bytes. Half of what was added is freed, which is less than an
+        // eighth of the heap.
+        let spent = |freed| Spent { collecting_ns: 3_000_000, all_ns: 9_000_000, added: 30 * MIB, freed };
         let mut rooms =
-            (0..4).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(false)) / MIB).collect::<Vec<_>>();
+            (0..4).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(15 * MIB)) / MIB).collect::<Vec<_>>();
         assert_eq!(rooms, [30, 35, 41, 47]);
         // What grows anyway is touched anyway.
-        rooms = (0..2).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(true)) / MIB).collect();
+        rooms = (0..2).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(15 * MIB - 1)) / MIB).collect();
         assert_eq!(rooms, [141, 150]);
     }
 
@@ -133,7 +144,7 @@ mod tests {
         let large = rooms(&mut growth, 4000, &[14, 14, 14]);
         assert_eq!(large, [1200, 1200, 1200]);
         // A program that grows is looked at as seldom as before.
-        let grows = Spent { freed_little: true, ..spent(14) };
+        let grows = Spent { freed: 0, ..spent(14) };
         assert_eq!(growth.after_full(4000 * MIB, 150, ONE, grows) / MIB, 2595);
     }
 
@@ -173,7 +184,7 @@ mod tests {
     #[test]
     fn programs_that_grow_are_looked_at_seldom() {
         let mut growth = Growth::new(4 * MIB);
-        let freed_little = Spent { freed_little: true, ..spent(20) };
+        let freed_little = Spent { freed: 0, ..spent(20) };
         let mut live = 4 * MIB;
         let goals = (0..5).map(|_| {
             live += growth.after_full(live, 150, ONE, freed_little);

@@ -229,7 +229,8 @@ impl Collector {
         let spent = Spent {
             collecting_ns: work.spent + waited + (starved - work.starved),
             all_ns: now.saturating_sub(work.spent_by_all) + waited,
-            freed_little: totals.freed() < (totals.old + totals.allocated).saturating_sub(last) / 2,
+            added: (totals.old + totals.allocated).saturating_sub(last),
+            freed: totals.freed(),
         };
         (work.spent, work.stopped, work.spent_by_all, work.starved) = (0, 0, now, starved);
         work.growth.after_full(live, self.pacer().percent(), mutators, spent)
