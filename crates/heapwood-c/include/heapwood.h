@@ -574,7 +574,8 @@ void *hw_alloc_array_zeroed(hw_mutator *m, hw_type element, size_t n);
  * and whenever a collection may run no root slot, handle, frame or live object refers to it; stacks and ranges may.
  * Words in those may also keep a dead object alive that refers to it: clear the slots that refer to a large object
  * before you free it. HW_EINVAL: no object of this heap begins there, it was freed before (unless its memory is another
- * object's by now, which is then freed), or it is in an arena. NULL is HW_OK. It does not collect. */
+ * object's by now, which is then freed, or another thread is about to make one there), or it is in an arena. NULL is
+ * HW_OK. It does not collect. */
 hw_status hw_free(hw_mutator *m, void *object);
 
 /* The object that address points to or into; in *size (which may be NULL) the bytes that it may use. NULL if there is

@@ -38,7 +38,8 @@ use crate::mutator::registry::Registry;
 use crate::observe::{ArenaLog, Verify};
 use crate::policy::GoalPacer;
 use crate::process::{
-    Forker, Forks, explain_faults, forget_ended, forking, handle, keep_addresses, protected_chunks, record,
+    Forker, Forks, explain_faults, forget_ended, forking, handle, has_membarrier, keep_addresses,
+    protected_chunks, record,
 };
 use crate::roots::{MAX_HANDLES, Roots};
 use crate::settings::options::{Config, Stop};
@@ -193,6 +194,7 @@ impl Heap {
         }
         // SAFETY: as above.
         unsafe { heap.forker.begin(NonNull::from(&**heap as &dyn Forks)) };
+        heap.state.alone().begin(has_membarrier());
         Ok(HeapBox { heap })
     }
 

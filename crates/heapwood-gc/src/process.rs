@@ -156,6 +156,8 @@ static HEAPS: Lock<Heaps, { lock_order::HEAPS }> = Lock::new(Heaps::new());
 static HEAPS: std::sync::LazyLock<Lock<Heaps, { lock_order::HEAPS }>> =
     std::sync::LazyLock::new(|| Lock::new(Heaps::new()));
 static WATCHES_FORKS: AtomicBool = AtomicBool::new(false);
+/// Whether the process has registered for membarriers, in which a fork is seen by all threads.
+static HAS_MEMBARRIER: AtomicBool = AtomicBool::new(false);
 
 /// The chunks of arenas that all heaps have protected: the process has a bounded number of mappings.
 static PROTECTED_CHUNKS: ProtectedChunks = ProtectedChunks::none();
@@ -163,6 +165,11 @@ static PROTECTED_CHUNKS: ProtectedChunks = ProtectedChunks::none();
 /// The number of protected chunks.
 pub(crate) fn protected_chunks() -> &'static ProtectedChunks {
     &PROTECTED_CHUNKS
+}
+
+/// Whether the process has membarriers, once there is a heap.
+pub(crate) fn has_membarrier() -> bool {
+    HAS_MEMBARRIER.load(Ordering::Relaxed)
 }
 
 /// The word that is not 0 during a fork.
@@ -182,7 +189,7 @@ impl Forker {
     pub(crate) unsafe fn begin(&self, heap: NonNull<dyn Forks>) {
         let mut heaps = HEAPS.lock();
         if !WATCHES_FORKS.swap(true, Ordering::Relaxed) {
-            membarrier::register();
+            HAS_MEMBARRIER.store(membarrier::register(), Ordering::Relaxed);
             know_thread_locals();
             // SAFETY: the handlers may be called as long as the process lives. Without memory for them, forks go
             // unnoticed.

@@ -2,6 +2,7 @@
 //! that slow paths read. Invariant: it knows neither mutators nor collector, and is the first field of its
 //! [`Heap`](crate::Heap), so that a mutator's pointer to it leads to both.
 
+mod alone;
 pub(crate) mod barrier_bits;
 mod cycles;
 pub(crate) mod fork_gate;
@@ -28,6 +29,7 @@ pub(crate) use wakeup::{WakeOn, Wakeup};
 
 use crate::inject::FaultInjector;
 use crate::settings::options::{Config, Generational};
+use alone::Alone;
 use barrier_bits::VERIFY;
 use core::sync::atomic::{AtomicU32, Ordering};
 use fork_gate::ForkGate;
@@ -63,6 +65,7 @@ pub(crate) struct State {
     /// The heap's own thread sleeps on it.
     wakeup: Wakeup,
     fork_gate: ForkGate,
+    alone: Alone,
     faults: FaultInjector,
 }
 
@@ -92,6 +95,7 @@ impl State {
             stores,
             wakeup: Wakeup::default(),
             fork_gate: ForkGate::new(forking),
+            alone: Alone::new(),
             faults: FaultInjector::default(),
         }
     }
@@ -106,6 +110,12 @@ impl State {
     #[inline(always)]
     pub(crate) fn wakeup(&self) -> &Wakeup {
         &self.wakeup
+    }
+
+    /// Whether it has had one mutator at a time so far.
+    #[inline(always)]
+    pub(crate) fn alone(&self) -> &Alone {
+        &self.alone
     }
 
     /// The counters of collections.

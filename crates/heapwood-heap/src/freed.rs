@@ -90,6 +90,30 @@ impl FreedBits {
         word.fetch_or(bit, Ordering::AcqRel) & bit == 0
     }
 
+    /// The same while no other thread can free or reuse a cell, nor sweep the cell's page: so this need not be one operation.
+    #[inline]
+    pub(crate) fn set_alone(&self, addr: usize) -> bool {
+        let (word, bit) = self.word(addr);
+        let old = word.load(Ordering::Relaxed);
+        word.store(old | bit, Ordering::Release);
+        old & bit == 0
+    }
+
+    /// The bits of the granules from the one at `addr` on, which begins a word.
+    pub(crate) fn load_word(&self, addr: usize) -> u64 {
+        self.word(addr).0.load(Ordering::Acquire)
+    }
+
+    /// Takes freed cells, given by bits from the granule at `addr` on, which begins a word.
+    pub(crate) fn take_word(&self, addr: usize, bits: u64) {
+        self.word(addr).0.fetch_and(!bits, Ordering::AcqRel);
+    }
+
+    /// Frees cells given in the same way.
+    pub(crate) fn set_word(&self, addr: usize, bits: u64) {
+        self.word(addr).0.fetch_or(bits, Ordering::AcqRel);
+    }
+
     /// Takes a freed cell for reuse; false if it was not free, or another thread has taken it.
     pub(crate) fn take(&self, addr: usize) -> bool {
         let (word, bit) = self.word(addr);
@@ -111,8 +135,9 @@ impl FreedBits {
     }
 }
 
-/// Freed cells of one shape, linked through their first words. A link is the complement of an address: a marking that
-/// reaches a freed cell, from an object that only a dangling word keeps alive, finds no pointer in it.
+/// Freed cells of one shape, in runs of adjacent ones that are linked through the first words of their first cells. The
+/// second word is the number of cells. Both are complements: a marking that reaches a freed cell, from an object that only a
+/// dangling word keeps alive, finds no pointer in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FreedCells {
     head: usize,
@@ -128,17 +153,20 @@ impl FreedCells {
         if self.cycle == cycle { self.len } else { 0 }
     }
 
-    /// Adds a cell in this cycle.
+    /// Adds a run in this cycle.
     ///
     /// # Safety
-    /// 1. The caller has set the cell's bit, and the cell is in no chain.
-    pub(crate) unsafe fn push(&mut self, cell: usize, cycle: u32) {
+    /// 1. The caller has set the bits of its cells, and they are in no chain.
+    pub(crate) unsafe fn push(&mut self, run: usize, cells: u32, cycle: u32) {
         if self.len(cycle) == 0 {
-            *self = FreedCells { head: 0, tail: cell, len: 0, cycle };
+            *self = FreedCells { head: 0, tail: run, len: 0, cycle };
         }
-        // SAFETY: contract 1: nothing else uses the cell, and cells have at least one word.
-        unsafe { (cell as *mut usize).write(!self.head) };
-        (self.head, self.len) = (cell, self.len + 1);
+        // SAFETY: contract 1: nothing else uses the cell, and cells have at least two words.
+        unsafe {
+            (run as *mut usize).write(!self.head);
+            (run as *mut usize).add(1).write(!(cells as usize));
+        }
+        (self.head, self.len) = (run, self.len + cells);
     }
 
     /// Adds the cells of another chain in front.
@@ -155,21 +183,21 @@ impl FreedCells {
         (self.head, self.len) = (other.head, self.len + other.len);
     }
 
-    /// Takes a cell; the caller must still take its bit. `is_right` checks the link: the program may have written into
-    /// a freed cell, and then the rest of the chain is dropped.
-    pub(crate) fn pop(&mut self, cycle: u32, is_right: impl Fn(usize) -> bool) -> Option<usize> {
+    /// Takes a run; the caller must still take its bits. `is_right` checks the link: the program may have written into
+    /// a freed cell, and then the rest of the chain is dropped. So the number of cells may be wrong, too.
+    pub(crate) fn pop(&mut self, cycle: u32, is_right: impl Fn(usize) -> bool) -> Option<(usize, usize)> {
         if self.len(cycle) == 0 {
             return None;
         }
-        let cell = self.head;
+        let run = self.head;
         // SAFETY: nothing else uses the cells of a chain.
-        let next = !unsafe { (cell as *const usize).read() };
-        self.len -= 1;
+        let (next, cells) = unsafe { (!(run as *const usize).read(), !(run as *const usize).add(1).read()) };
+        self.len = (self.len as usize).saturating_sub(cells.max(1)) as u32;
         self.head = next;
         if self.len != 0 && !is_right(next) {
             self.len = 0;
         }
-        Some(cell)
+        Some((run, cells))
     }
 }
 

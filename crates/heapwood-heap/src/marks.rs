@@ -250,6 +250,16 @@ impl Marks {
         unsafe { AtomicU64::from_ptr(word) }.fetch_or(bit, Ordering::Release) & bit == 0
     }
 
+    /// The same for bits of cells from the granule at `addr` on, which begins a word.
+    ///
+    /// # Safety
+    /// 1. As for [`Marks::set_allocated`], for each cell.
+    pub(crate) unsafe fn set_allocated_word(&self, addr: usize, bits: u64) {
+        let (word, _) = self.word(self.allocated(), addr);
+        // SAFETY: as above.
+        unsafe { AtomicU64::from_ptr(word) }.fetch_or(bits, Ordering::Release);
+    }
+
     /// Sets the allocation bits of the cells from `from` up to `end`, which begin at the granules `starts` of each
     /// page, by whole words where no other thread uses them: objects made in a cycle, promoted without a visit to each.
     /// If `marked`, those without the bit before get marks, too. Returns the number of these.

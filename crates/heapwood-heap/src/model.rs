@@ -158,7 +158,7 @@ impl World {
         let was_swept = heap.spans().at(page).is_swept_in(heap.marks().cycle());
         self.freed.fetch_add(!was_swept as u64, Ordering::Relaxed);
         // SAFETY: nothing refers to it.
-        unsafe { self.owner(who).free(Address::new(object)) }.expect("it exists");
+        unsafe { self.owner(who).free(Address::new(object), false) }.expect("it exists");
     }
 
     /// Runs a mutator, which does not stop meanwhile.

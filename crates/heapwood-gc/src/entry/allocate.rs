@@ -10,7 +10,7 @@ use crate::mutator::Mutator;
 use core::ptr::NonNull;
 #[cfg(doc)]
 use heapwood_heap::AllocBuffer;
-use heapwood_heap::{Collection, LargePages, ScanKind, ShapeId, SpaceError};
+use heapwood_heap::{Collection, LargePages, Owner, ScanKind, ShapeId, SpaceError};
 
 /// A large object with this many bytes to zero takes so long that other threads must not wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
@@ -44,17 +44,28 @@ impl Mutator {
         let buffer = self.buffer(shape);
         // No collection can be due while a span still has cells, if no thread asks this one to stop.
         let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
+        let keeps = self.stops_by_signals();
         if goes_on {
             let _no_preempt = self.record().no_preempt();
-            if self.owned().continue_run(shape, self.types().writes_values_whole()) {
+            let owner = self.owned().keeping_runs(keeps);
+            if owner.continue_run(shape, self.types().writes_values_whole()) {
+                self.remember_reused(shape, cell);
                 return Ok(buffer.peek(cell).expect("a run has a cell"));
             }
         }
-        self.retry(cell, || self.owned().refill(shape, self.types().writes_values_whole()))?;
+        let refill = |owner: Owner<'_>| owner.refill(shape, self.types().writes_values_whole());
+        self.retry(cell, || refill(self.owned().keeping_runs(keeps)))?;
         // A thread that a signal stopped meanwhile has kept its run; it does not poll before the cell is used.
         let found = buffer.peek(cell).expect("a refilled bump has a cell");
-        self.barrier().remember_reused(found.as_ptr() as usize);
+        self.remember_reused(shape, cell);
         Ok(found)
+    }
+
+    /// Remembers the old cells that the program freed and that a buffer is about to give out.
+    fn remember_reused(&self, shape: ShapeId, cell: usize) {
+        if self.barrier().flag() != 0 && self.owned().reuses_old(shape) {
+            self.barrier().remember_reused(self.buffer(shape).freed_run(cell));
+        }
     }
 
     /// Allocates an object of a type of this heap; its memory is zero where it may hold pointers. May collect.

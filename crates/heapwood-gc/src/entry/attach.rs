@@ -80,6 +80,12 @@ impl Mutator {
                 Mutator::assign(mutator, stack, record);
                 record.attach(heap.registry(), mutator.as_ref(), left);
             }
+            if heap.registry().attached_now() > 1 {
+                heap.state().alone().end(|| {
+                    let members = heap.registry().lock();
+                    members.iter().any(|m| !m.is_mine() && m.is_in_no_preempt())
+                });
+            }
             Ok(Attached { mutator, heap: PhantomData })
         })
     }

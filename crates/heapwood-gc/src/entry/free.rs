@@ -5,6 +5,7 @@ use crate::error::FreeError;
 use crate::inject::Fault;
 use crate::mark::Shading;
 use crate::mutator::Mutator;
+use crate::state::barrier_bits::YOUNG;
 use core::ptr::NonNull;
 use heapwood_heap::{Address, ObjectRef, publication};
 use heapwood_layout::WORD;
@@ -14,17 +15,36 @@ impl Mutator {
     /// pages are returned. It waits for no collection, and touches nothing of another thread's.
     ///
     /// # Errors
-    /// No object of this heap begins there, it was freed before (unless its memory has another object now), the mutator
-    /// cannot be used now, or the kernel gives no memory for the record of freed objects.
+    /// No object of this heap begins there, it was freed before (unless its memory has another object now, or another
+    /// thread is about to make one there), the mutator cannot be used now, or the kernel gives no memory for the record of
+    /// freed objects.
     ///
     /// # Safety
     /// 1. No thread uses the object afterwards, and no root or live object refers to it whenever a collection may run:
     ///    neither a handle nor a slot. Ambiguous words may.
+    #[inline]
     pub unsafe fn free(&self, object: NonNull<u8>) -> Result<(), FreeError> {
         self.check().map_err(FreeError::Misuse)?;
         publication::observe();
         let _no_preempt = self.record().no_preempt();
-        let (state, object) = (self.shared(), Address::from(object.as_ptr()));
+        let object = Address::from(object.as_ptr());
+        // Remembered stores do not matter to a free.
+        if self.barrier().flag() & !YOUNG != 0 {
+            // SAFETY: contract 1.
+            return unsafe { self.free_with_care(object) };
+        }
+        // SAFETY: contract 1; the region lasts until the free has ended.
+        unsafe { self.owned().free(object, self.shared().alone().is()) }.map_err(FreeError::Refused)
+    }
+
+    /// The same in verify mode, or during a marking beside the program.
+    ///
+    /// # Safety
+    /// 1. As for [`free`](Self::free).
+    #[cold]
+    #[inline(never)]
+    unsafe fn free_with_care(&self, object: Address) -> Result<(), FreeError> {
+        let state = self.shared();
         // The next object in the cell counts as one that survived a collection, and may be initialised without the
         // barrier. This thread cannot know whether another thread's object exists: the cell is enough.
         if let Some(stores) = state.stores()
@@ -50,6 +70,6 @@ impl Mutator {
             return state.marking_log().free(object.get(), free).map_err(FreeError::Refused);
         }
         // SAFETY: contract 1.
-        unsafe { self.owned().free(object) }.map_err(FreeError::Refused)
+        unsafe { self.owned().free(object, false) }.map_err(FreeError::Refused)
     }
 }

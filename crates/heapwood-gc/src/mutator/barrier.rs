@@ -50,7 +50,7 @@ impl Mutator {
 impl<'m> WriteBarrier<'m> {
     /// The flag: its bits are the reasons to take the slow path.
     #[inline(always)]
-    fn flag(self) -> u32 {
+    pub(crate) fn flag(self) -> u32 {
         self.0.barrier.load(Ordering::Relaxed)
     }
 
@@ -203,15 +203,19 @@ impl<'m> WriteBarrier<'m> {
         self.stores().forget();
     }
 
-    /// Announces that an object is about to be allocated in a cell that the program freed. Such a cell counts as old at
+    /// Announces that objects are about to be allocated in cells that the program freed. Such a cell may count as old at
     /// once, and stores that initialise the object skip the barrier: so the whole object is remembered and noted. An
     /// active marking does not scan it: the cell held zeros, and the values stored into it were reachable when the
-    /// marking began, or are newer.
+    /// marking began, or are newer. The flag changes in a stop, and a stop takes cells back that wait in a buffer.
     #[inline]
-    pub(crate) fn remember_reused(self, cell: usize) {
+    pub(crate) fn remember_reused(self, cells: impl Iterator<Item = usize>) {
+        cells.for_each(|cell| self.remember_reused_cell(cell));
+    }
+
+    fn remember_reused_cell(self, cell: usize) {
         let (space, at) = (self.space(), Address::new(cell));
         let barrier = self.flag();
-        if barrier == 0 || !space.has_explicit_frees() || !space.is_old(at) {
+        if !space.is_old(at) {
             return;
         }
         if barrier & MARK != 0 && !self.0.shared().faults().fails(Fault::ReusedUnmarked) {

@@ -3,7 +3,7 @@
 //! Allocation takes the cell at the cursor if it ends at or below the limit. Storing the advanced cursor is the single
 //! store that commits. `cursor..limit` is a run of free cells of one span, zeroed where they may hold pointers unless
 //! the mutator writes values whole (see `owner`). For a layout that shares spans (see `demand`) it is one cell of a
-//! shared span, and the buffer has no span. A buffer without a run has cursor and limit 0, which sends every request to
+//! shared span, and the buffer has no span; nor has it with a run of cells that the program freed. A buffer without a run has cursor and limit 0, which sends every request to
 //! the slow path.
 //!
 //! Invariant: only the owning thread changes a buffer, except while that thread is stopped. The mutator's other state
@@ -72,6 +72,13 @@ impl AllocBuffer {
         self.limit.get() - self.cursor.get()
     }
 
+    /// The cells of `size` bytes in a run without a span, which the program may have freed.
+    #[inline]
+    pub fn freed_run(&self, size: usize) -> impl Iterator<Item = usize> {
+        let end = if self.span.get() == NO_SPAN { self.limit.get() } else { 0 };
+        (self.cursor.get()..end).step_by(size)
+    }
+
     /// The cell size, once the shape has been used.
     pub fn cell_size(&self) -> usize {
         self.cell_size.get() as usize
@@ -133,8 +140,19 @@ impl AllocBuffer {
 
     /// Sets the run to one cell of a shared span.
     pub(crate) fn set_cell(&self, cell: usize, size: usize) {
+        self.set_cells(cell..cell + size, size);
+    }
+
+    /// Sets the run to cells of `size` bytes that the program freed, in a span that is not the buffer's.
+    pub(crate) fn set_cells(&self, run: Range<usize>, size: usize) {
         self.cell_size.set(size as u32);
-        self.set_run(cell..cell + size);
+        self.set_run(run);
+    }
+
+    /// Whether an address lies in a run without a span: a freed cell that is about to be used again.
+    #[inline]
+    pub(crate) fn has_in_freed_run(&self, addr: usize) -> bool {
+        self.span.get() == NO_SPAN && addr.wrapping_sub(self.cursor.get()) < self.room()
     }
 
     /// Sets the span, with `free` bytes of free cells; the search for runs begins at its frontier.

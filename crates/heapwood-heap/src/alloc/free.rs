@@ -1,34 +1,151 @@
 //! Objects that the program frees itself. Freeing a small object sets a bit of its cell: from then on the cell is no
-//! object, and a second free is an error. The cell waits in a chain until its shape needs one, with the mutator that
-//! freed it or, if that has many, for all mutators. A free thus touches no state of other mutators, even if the cell
-//! lies in their span. The pages of a large object return at once. Invariant: a cell is in one chain once, and only the
-//! thread that takes it out uses it.
+//! object, and a second free is an error. The cell waits with the mutator that freed it until its shape needs one: first in
+//! the record of what was freed lately (`recently_freed`), from which adjacent cells come back as one run, then in a chain,
+//! which many cells leave for one of all mutators. A free thus touches no state of other mutators, even if the cell lies in
+//! their span. The pages of a large object return at once. Invariant: a cell is in the record or in one chain once, and only
+//! the thread that clears its bit uses it.
 
 use super::owner::{Owner, RefillRequest};
+use super::recently_freed::{FreedRun, MAX_CELL, PageOfCells};
+use super::runs::for_each_word;
 use crate::address::{Address, ObjectRef};
 use crate::config::CLOBBER;
 use crate::error::FreeError;
+use crate::granule::GRANULE;
 use crate::layout::shape::ScanKind;
+use crate::layout::shape_id::ShapeId;
+use crate::layout::size_class::SizeClass;
+use crate::marks::{Marks, PAGE_WORDS};
 use crate::policy::refill;
 use crate::spans::span::Span;
-use heapwood_layout::WORD;
+use core::ops::Range;
+use heapwood_pages::{PAGE_SIZE, PageIndex};
 
-impl Owner<'_> {
-    /// Frees an object: its memory may be reused at once.
+/// Cells up to this size are filled by a loop of a few stores.
+const MAX_LOOP: usize = 128;
+
+/// The span of an object that the program frees.
+#[derive(Clone, Copy)]
+struct Place<'h> {
+    span: &'h Span,
+    kind: Option<ScanKind>,
+    /// It lies in the fresh range of its span: so the span was swept in this cycle, and then allocated from.
+    is_in_fresh_range: bool,
+}
+
+impl<'m> Owner<'m> {
+    /// Frees an object: its memory may be reused at once. With `alone` no other mutator exists, so that none can free or
+    /// reuse a cell at the same time.
     ///
     /// # Errors
     /// There is no object, or not its first byte, or it was freed before.
     ///
     /// # Safety
     /// 1. Nothing reads or writes the object afterwards: no slot that a collection reads holds its address.
-    pub unsafe fn free(&self, object: Address) -> Result<(), FreeError> {
-        let (heap, spans) = (self.heap(), self.heap().spans());
-        let span = self.span_to_free_from(object)?;
-        heap.freed().note();
-        if span.cell_size() != 0 {
-            return self.free_cell(span, object.get());
+    /// 2. `alone` is true only if this is so until the function returns.
+    #[inline(always)]
+    pub unsafe fn free(&self, object: Address, alone: bool) -> Result<(), FreeError> {
+        if self.free_in_whole_page(object.get(), alone) {
+            return Ok(());
         }
-        match self.sweeper().free_large(spans.page_of(object.get())) {
+        self.free_elsewhere(object, alone)
+    }
+
+    /// Frees an object in a page that the record has, and all of whose cells exist, but for freed ones: most are. False if it is
+    /// no such one.
+    #[inline(always)]
+    fn free_in_whole_page(&self, object: usize, alone: bool) -> bool {
+        let (heap, recent) = (self.heap(), self.cache().recently_freed());
+        let offset = object.wrapping_sub(heap.spans().base());
+        let granule = offset / GRANULE % (PAGE_SIZE / GRANULE);
+        let Some(place) = recent.whole_page(offset / PAGE_SIZE, self.cycle()) else { return false };
+        if offset % GRANULE != 0 || !place.has_start(granule) {
+            return false;
+        }
+        if self.buffer(place.shape()).has_in_freed_run(object) {
+            return false;
+        }
+        let is_first = if alone { heap.freed().set_alone(object) } else { heap.freed().set(object) };
+        if !is_first {
+            return false;
+        }
+        let size = place.cell_size();
+        if let Some(byte) = place.fill() {
+            // SAFETY: the cell is no object any more.
+            unsafe { fill(object, byte, size) };
+        }
+        self.cache().note_freed(size);
+        recent.add_at(place, granule);
+        true
+    }
+
+    #[inline(never)]
+    fn free_elsewhere(&self, object: Address, alone: bool) -> Result<(), FreeError> {
+        match self.usual_place(object.get()) {
+            Some(place) if self.free_usual(place, object.get(), alone) => Ok(()),
+            Some(_) => Err(FreeError::Twice { address: object }),
+            None => self.free_unusual(object),
+        }
+    }
+
+    /// The place of an object, unless that is an unusual one: large, rare, in an arena, or the first that is freed; or there is
+    /// none.
+    fn usual_place(&self, object: usize) -> Option<Place<'m>> {
+        let heap = self.heap();
+        if !heap.freed().are_in_use() {
+            return None;
+        }
+        let (page, entry, span) = heap.spans().find_with_entry(Address::new(object))?;
+        let (shape, size) = (entry.shape(), span.cell_size() as usize);
+        if shape.is_shared_or_arena() || size.wrapping_sub(1) >= MAX_CELL {
+            return None;
+        }
+        if span.cell_in(Address::new(object)) != Some(Address::new(object)) {
+            return None;
+        }
+        let buffer = self.buffer(shape);
+        let is_in_fresh_range = self.is_in_fresh_range(span, page, object);
+        let exists = is_in_fresh_range || heap.marks().is_allocated(object);
+        let kind = entry.kind();
+        (exists && !buffer.has_in_freed_run(object)).then_some(Place { span, kind, is_in_fresh_range })
+    }
+
+    /// Whether a cell lies in the fresh range of its span, which begins at `page`. Of its own span this mutator knows the
+    /// cursor; the frontier may lag behind. For a span that another mutator allocates from, only that mutator knows the cursor:
+    /// any cell from the start of the fresh range on may hold an object.
+    #[inline(always)]
+    fn is_in_fresh_range(&self, span: &Span, page: PageIndex, cell: usize) -> bool {
+        if !span.is_swept_in(self.cycle()) {
+            return false;
+        }
+        let buffer = self.buffer(span.shape());
+        match buffer.span() == Some(page) {
+            true => span.is_above_fresh_range_start(cell) && cell < buffer.cursor(),
+            false if span.is_held() => span.is_above_fresh_range_start(cell),
+            false => span.is_in_fresh_range(cell),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn free_unusual(&self, object: Address) -> Result<(), FreeError> {
+        let place = self.place_to_free_from(object)?;
+        self.heap().freed().note();
+        if place.span.cell_size() == 0 {
+            return self.free_large(object);
+        }
+        self.begin_freeing()?;
+        let is_usual = place.span.cell_size() as usize <= MAX_CELL && !place.span.shape().is_shared();
+        let is_first = match is_usual {
+            true => self.free_usual(place, object.get(), false),
+            false => self.free_and_chain(place, object.get()),
+        };
+        if is_first { Ok(()) } else { Err(FreeError::Twice { address: object }) }
+    }
+
+    #[cold]
+    fn free_large(&self, object: Address) -> Result<(), FreeError> {
+        match self.sweeper().free_large(self.heap().spans().page_of(object.get())) {
             Some(pages) => {
                 // At once: a thread that frees only large objects may not refill for long.
                 self.cache().note_freed(pages.bytes());
@@ -44,7 +161,7 @@ impl Owner<'_> {
     /// # Errors
     /// There is no object, or not its first byte.
     pub fn check_free(&self, object: Address) -> Result<(), FreeError> {
-        self.span_to_free_from(object).map(|_| ())
+        self.place_to_free_from(object).map(|_| ())
     }
 
     /// Frees an object during a full marking that may have to scan it. It is no object any more, but its memory stays
@@ -54,32 +171,47 @@ impl Owner<'_> {
     /// As [`free`](Owner::free).
     pub fn free_later(&self, object: Address) -> Result<(), FreeError> {
         let freed = self.heap().freed();
-        self.span_to_free_from(object)?;
+        self.place_to_free_from(object)?;
         freed.note();
         self.begin_freeing()?;
         if freed.set(object.get()) { Ok(()) } else { Err(FreeError::Twice { address: object }) }
     }
 
-    /// The span of an object that the program frees.
-    fn span_to_free_from(&self, object: Address) -> Result<&Span, FreeError> {
-        let (heap, spans) = (self.heap(), self.heap().spans());
-        self.publish_span_at(object);
+    /// The place of an object that the program frees, which may have been freed before.
+    fn place_to_free_from(&self, object: Address) -> Result<Place<'m>, FreeError> {
         let nothing = FreeError::NoObject { address: object };
-        let span = spans.find(object).ok_or(nothing)?;
-        if let Some(place) = heap.find_arena(object) {
-            return Err(FreeError::InArena { address: object, arena: place.arena });
+        let (page, entry, span) = self.heap().spans().find_with_entry(object).ok_or(nothing)?;
+        let kind = entry.kind();
+        if kind == Some(ScanKind::Arena) {
+            return Err(self.in_arena(object));
         }
         let base = span.cell_in(object).filter(|base| *base <= object).ok_or(nothing)?;
-        let freed = heap.freed().is_freed(base.get());
-        if !freed && !self.may_exist(span, base.get()) {
+        let is_in_fresh_range = self.is_in_fresh_range(span, page, base.get());
+        if !is_in_fresh_range && !self.is_old_or_freed(span, base.get()) {
             return Err(nothing);
         }
         if base != object {
             return Err(FreeError::Inside { address: object, object: ObjectRef::new(base.get()) });
         }
-        Ok(span)
+        if self.buffer(span.shape()).has_in_freed_run(base.get()) {
+            return Err(FreeError::Twice { address: object });
+        }
+        Ok(Place { span, kind, is_in_fresh_range })
     }
 
+    fn is_old_or_freed(&self, span: &Span, cell: usize) -> bool {
+        self.heap().exists(span, cell) || self.heap().freed().is_freed(cell)
+    }
+
+    #[cold]
+    fn in_arena(&self, object: Address) -> FreeError {
+        match self.heap().find_arena(object) {
+            Some(place) => FreeError::InArena { address: object, arena: place.arena },
+            None => FreeError::NoObject { address: object },
+        }
+    }
+
+    #[inline]
     fn begin_freeing(&self) -> Result<(), FreeError> {
         if !self.heap().freed().are_in_use() {
             self.heap().begin_freeing(self.sweeper().lock().growth()).map_err(FreeError::Kernel)?;
@@ -87,64 +219,233 @@ impl Owner<'_> {
         Ok(())
     }
 
-    /// Whether a cell may hold an object. For a span that another mutator allocates from, only that mutator knows the
-    /// cursor: any cell of the fresh range may hold one.
-    fn may_exist(&self, span: &Span, cell: usize) -> bool {
-        let spans = self.heap().spans();
-        let page = spans.page_of(span.cells_start());
-        let mine = self.buffer(span.shape()).span() == Some(page);
-        let others = span.is_held() && !mine && span.is_swept_in(self.cycle());
-        self.heap().exists(span, cell) || others && span.is_above_fresh_range_start(cell)
+    /// Frees a cell that the record of what was freed lately takes; false if it was freed before.
+    fn free_usual(&self, place: Place<'_>, cell: usize, alone: bool) -> bool {
+        let freed = self.heap().freed();
+        // No sweep changes a word of a span that was allocated from in this cycle.
+        let is_first = if alone && place.is_in_fresh_range { freed.set_alone(cell) } else { freed.set(cell) };
+        if !is_first {
+            return false;
+        }
+        self.fill_freed(place, cell);
+        let (spans, recent, span) = (self.heap().spans(), self.cache().recently_freed(), place.span);
+        let (page, cycles) = (spans.page_of(cell), (self.cycle(), self.full_cycle()));
+        let granule = (cell - spans.address_of(page)) / GRANULE;
+        if !recent.add(page, granule, cycles) {
+            self.record_page(page, place);
+            recent.add(page, granule, cycles);
+        }
+        if place.is_in_fresh_range && !span.is_held() && span.frontier() == span.cells_end() {
+            let is_whole = span.fresh_range_start() == span.cells_start();
+            if is_whole {
+                recent.note_whole(page, self.cycle());
+            }
+        }
+        true
     }
 
-    fn free_cell(&self, span: &Span, cell: usize) -> Result<(), FreeError> {
-        let heap = self.heap();
-        self.begin_freeing()?;
+    /// The same for another cell, which goes to the chain of its shape.
+    fn free_and_chain(&self, place: Place<'_>, cell: usize) -> bool {
+        let (heap, id) = (self.heap(), place.span.shape());
         if !heap.freed().set(cell) {
-            return Err(FreeError::Twice { address: Address::new(cell) });
+            return false;
         }
-        // The cell counts as old, so only a sweep after a full collection reclaims it; until then it is in the chain.
-        // SAFETY: the bit that was set just now makes the cell this thread's. A marker beside the program that sees the
-        // allocation bit sees that one, too.
-        unsafe { heap.marks().set_allocated(cell) };
-        let (id, bytes, cycle) = (span.shape(), span.object_bytes(), self.full_cycle());
+        if !heap.marks().is_allocated(cell) {
+            // SAFETY: the bit that was set just now makes the cell this thread's. A marker beside the program that sees the
+            // allocation bit sees that one, too.
+            unsafe { heap.marks().set_allocated(cell) };
+        }
+        self.fill_freed(place, cell);
+        self.chain(id, cell, 1);
+        self.return_if_many(id);
+        true
+    }
+
+    /// Fills a cell that was freed just now, and notes its bytes.
+    fn fill_freed(&self, Place { span, kind, .. }: Place<'_>, cell: usize) {
+        let bytes = span.cell_size() as usize;
         // A marking that reaches the cell, from an object that only a dangling word keeps alive, must find zeros where
         // pointers may be. The next object needs them, too.
-        // SAFETY: the cell is no object any more; its first word will be the chain's.
-        let fill = |byte| unsafe { (cell as *mut u8).add(WORD).write_bytes(byte, bytes - WORD) };
-        if heap.spans().entry(heap.spans().page_of(cell)).kind() != Some(ScanKind::NoPointers) {
-            fill(0);
+        if kind != Some(ScanKind::NoPointers) {
+            // SAFETY: the cell is no object any more.
+            unsafe { fill(cell, 0, bytes) };
         } else if self.sweeper().clobbers() {
-            fill(CLOBBER);
+            // SAFETY: as above.
+            unsafe { fill(cell, CLOBBER, bytes) };
         }
-        let cached = self.cache().cached(id);
-        let mut chain = cached.freed.get();
-        // SAFETY: the bit was set just now.
-        unsafe { chain.push(cell, cycle) };
-        cached.freed.set(chain);
         self.cache().note_freed(bytes);
+    }
+
+    /// Gives a page a place in the record of what was freed lately.
+    #[cold]
+    fn record_page(&self, page: PageIndex, Place { span, kind, .. }: Place<'_>) {
+        let (shape, start) = (span.shape(), self.heap().spans().address_of(page));
+        let class = self.small_shape(shape).size_class();
+        let fill = match kind {
+            Some(ScanKind::NoPointers) => self.sweeper().clobbers().then_some(CLOBBER),
+            _ => Some(0),
+        };
+        // Cells of a span of several pages may begin in one and end in the next.
+        let before = start.saturating_sub(span.cells_start());
+        let first = span.cells_start() + before.next_multiple_of(class.cell_size());
+        let end = span.cells_end().min(start + PAGE_SIZE);
+        let (first, end) = ((first - start) / GRANULE, (end - start) / GRANULE);
+        let mut evicted = None;
+        let page = PageOfCells { page, shape, class, fill, first, end };
+        self.cache().recently_freed().take_place(page, self.cycle(), |shape, run| {
+            self.chain_run(shape, run);
+            evicted = Some(shape);
+        });
+        self.cache().activate(shape);
+        evicted.into_iter().for_each(|shape| self.return_if_many(shape));
+    }
+
+    /// Adds a run of freed cells to the chain of its shape. They count as old from now on, so only a sweep after a full
+    /// collection reclaims them; until then they are in the chain.
+    fn chain_run(&self, id: ShapeId, run: FreedRun) {
+        self.make_old(run.page, run.bits);
+        let start = self.heap().spans().address_of(run.page) + run.granules.start * GRANULE;
+        self.chain(id, start, run.cells);
+    }
+
+    fn chain(&self, id: ShapeId, start: usize, cells: u32) {
+        let (cached, cycle) = (self.cache().cached(id), self.full_cycle());
+        let mut chain = cached.freed.get();
+        // SAFETY: the bits were set, and only this thread has the cells.
+        unsafe { chain.push(start, cells, cycle) };
+        cached.freed.set(chain);
         self.cache().activate(id);
-        if refill::returns_freed(chain.len(cycle), false) {
+    }
+
+    /// Gives freed cells of a page, which are this thread's, their allocation bits.
+    fn make_old(&self, page: PageIndex, bits: [u64; PAGE_WORDS]) {
+        let (marks, start) = (self.heap().marks(), self.heap().spans().address_of(page));
+        for (index, bits) in bits.into_iter().enumerate().filter(|(_, bits)| *bits != 0) {
+            let word = start + index * Marks::WORD_BYTES;
+            if marks.allocated_word(word) & bits != bits {
+                // SAFETY: their freed bits make the cells this thread's, and were set before.
+                unsafe { marks.set_allocated_word(word, bits) };
+            }
+        }
+    }
+
+    /// Gives the cells that were freed lately their allocation bits: a collection is about to begin.
+    pub(super) fn make_freed_old(&self) {
+        let recent = self.cache().recently_freed();
+        recent.for_each_young(self.full_cycle(), |page, bits| self.make_old(page, bits));
+    }
+
+    /// Moves what was freed lately to the chains, whose shapes are active then. Another thread may get this mutator, so nothing
+    /// stays that leads it to a page.
+    pub(super) fn chain_recently_freed(&self) {
+        let recent = self.cache().recently_freed();
+        recent.take_all(self.full_cycle(), |shape, run| self.chain_run(shape, run));
+    }
+
+    fn return_if_many(&self, id: ShapeId) {
+        let chain = self.cache().cached(id).freed.get();
+        if refill::returns_freed(chain.len(self.full_cycle()), false) {
             let mut central = self.sweeper().lock();
             self.announce(&mut central);
             self.return_used_spans(&mut central, id);
         }
-        Ok(())
     }
 
-    /// Takes a cell of the buffer's shape that was freed since the last full collection; its freed bit stays set.
-    pub(super) fn next_freed(&self, request: RefillRequest<'_>) -> Option<usize> {
-        let (heap, cached, cycle) = (self.heap(), self.cache().cached(request.id), self.full_cycle());
+    /// Takes cells of the buffer's shape that were freed since the last full collection, adjacent ones; one if `single`.
+    /// Their freed bits stay set.
+    pub(super) fn next_freed(&self, request: RefillRequest<'_>, single: bool) -> Option<Range<usize>> {
+        if let Some(run) = self.next_lately_freed(request, single) {
+            return Some(run);
+        }
+        let (id, cell) = (request.id, request.shape.size_class().cell_size());
+        let spans = self.heap().spans();
+        let (cached, cycle) = (self.cache().cached(id), self.full_cycle());
         let mut chain = cached.freed.get();
         // The chain's links lie in memory that the program has freed and may have overwritten: a link counts only if it
-        // leads to a freed cell of the shape.
+        // leads to a freed cell of the shape. Who uses the cells checks that all are free.
         let is_right = |cell: usize| {
-            let span = heap.spans().find(Address::new(cell)).filter(|span| span.shape() == request.id);
+            let span = spans.find(Address::new(cell)).filter(|span| span.shape() == id);
             span.is_some_and(|span| span.cell_in(Address::new(cell)) == Some(Address::new(cell)))
-                && heap.freed().is_freed(cell)
+                && self.heap().freed().is_freed(cell)
         };
-        let cell = chain.pop(cycle, is_right);
+        let (start, cells) = chain.pop(cycle, is_right)?;
+        // A run begins and ends with cells of one page.
+        let page_end = spans.address_of(spans.page_of(start)) + PAGE_SIZE;
+        let cells_end = spans.at(spans.first_page_of(start)).cells_end();
+        let cells = cells.clamp(1, ((cells_end - start) / cell).min((page_end - start).div_ceil(cell)));
+        let taken = if single { 1 } else { cells };
+        if taken < cells {
+            // SAFETY: the cells behind the first were in the chain, and were taken out with it.
+            unsafe { chain.push(start + cell, (cells - 1) as u32, cycle) };
+        }
+        let end = start + taken * cell;
         cached.freed.set(chain);
-        cell
+        Some(start..end)
+    }
+
+    /// The same of those that this mutator freed lately.
+    pub(super) fn next_lately_freed(&self, request: RefillRequest<'_>, single: bool) -> Option<Range<usize>> {
+        let run = self.cache().recently_freed().take_run(request.id, single, self.full_cycle())?;
+        let start = self.heap().spans().address_of(run.page) + run.granules.start * GRANULE;
+        Some(start..start + run.cells as usize * request.shape.size_class().cell_size())
+    }
+
+    /// Whether adjacent cells are freed.
+    pub(super) fn are_freed(&self, run: &Range<usize>, class: SizeClass) -> bool {
+        let mut all = true;
+        self.for_each_word(run, class, |word, bits| {
+            all &= self.heap().freed().load_word(word) & bits == bits
+        });
+        all
+    }
+
+    /// Gives freed adjacent cells, which are this thread's, their allocation bits.
+    pub(super) fn make_run_old(&self, run: &Range<usize>, class: SizeClass) {
+        let marks = self.heap().marks();
+        self.for_each_word(run, class, |word, bits| {
+            if marks.allocated_word(word) & bits != bits {
+                // SAFETY: their freed bits make the cells this thread's, and were set before.
+                unsafe { marks.set_allocated_word(word, bits) };
+            }
+        });
+    }
+
+    /// Clears the freed bits of adjacent cells.
+    pub(super) fn take_freed(&self, run: &Range<usize>, class: SizeClass) {
+        self.for_each_word(run, class, |word, bits| self.heap().freed().take_word(word, bits));
+    }
+
+    /// Sets the freed bits of adjacent cells, and then their allocation bits.
+    pub(super) fn put_freed(&self, run: &Range<usize>, class: SizeClass) {
+        self.for_each_word(run, class, |word, bits| {
+            self.heap().freed().set_word(word, bits);
+            // SAFETY: the cells are this thread's, and their freed bits were set just now.
+            unsafe { self.heap().marks().set_allocated_word(word, bits) };
+        });
+    }
+
+    /// Calls `f` with each word of bits of adjacent cells: the address that it begins at, and the bits.
+    fn for_each_word(&self, run: &Range<usize>, class: SizeClass, mut f: impl FnMut(usize, u64)) {
+        let spans = self.heap().spans();
+        let page = spans.address_of(spans.page_of(run.start));
+        let granules = (run.start - page) / GRANULE..(run.end - page) / GRANULE;
+        for_each_word(class, &granules, |word, bits| f(page + word * Marks::WORD_BYTES, bits));
+    }
+}
+
+/// Fills a cell of `bytes` bytes, a multiple of a granule.
+///
+/// # Safety
+/// 1. The cell is the calling thread's.
+#[inline]
+unsafe fn fill(cell: usize, byte: u8, bytes: usize) {
+    if bytes > MAX_LOOP {
+        // SAFETY: contract 1.
+        return unsafe { (cell as *mut u8).write_bytes(byte, bytes) };
+    }
+    let granule = u128::from_ne_bytes([byte; GRANULE]);
+    for at in (cell..cell + bytes).step_by(GRANULE) {
+        // SAFETY: contract 1; cells begin at granules.
+        unsafe { (at as *mut u128).write(granule) };
     }
 }

@@ -11,6 +11,7 @@
 //! | `central_refill` | the refill from the central lists, several spans at once |
 //! | `return_spans` | a mutator's spans at a stop, at the end of a cycle, and at a flush |
 //! | `promote` | en-masse promotion, the early end of a young collection |
+//! | `recently_freed` | per mutator: the cells that the program freed lately, by page |
 //! | `free` | objects that the program frees itself |
 //! | `large` | objects with pages of their own |
 
@@ -22,6 +23,7 @@ pub(crate) mod free;
 pub(crate) mod large;
 pub(crate) mod owner;
 pub(crate) mod promote;
+mod recently_freed;
 mod return_spans;
 mod runs;
 pub(crate) mod thread_cache;

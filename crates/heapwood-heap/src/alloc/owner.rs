@@ -20,6 +20,7 @@ use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
 use crate::spans::young_pages::epoch_of;
+use core::ops::Range;
 use core::ptr::NonNull;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
@@ -46,8 +47,8 @@ pub(super) struct RefillRequest<'m> {
 enum TakenSpan {
     /// A span, to be searched for the next run.
     Span,
-    /// One cell, and no span.
-    Cell,
+    /// Cells, and no span.
+    Cells,
 }
 
 impl RefillRequest<'_> {
@@ -145,18 +146,30 @@ impl<'m> Owner<'m> {
         self.refill_from_own(request, whole)
     }
 
-    /// Gives the buffer the next run of its span, as a refill would; false if it has no span, or no further run. Most
-    /// refills of a fragmented heap need no more than this.
+    /// Gives the buffer the next run of its span, as a refill would, or one of cells that the program freed lately if it has
+    /// no span; false if there is none. Most refills of a fragmented heap need no more than this, nor do those of a program
+    /// that frees what it allocates.
     #[inline]
     pub fn continue_run(&self, id: ShapeId, whole: bool) -> bool {
         let buffer = self.buffer(id);
-        let Some(page) = buffer.span() else { return false };
         if self.allocator.has_single_cells() {
             return false;
         }
+        let Some(page) = buffer.span() else { return self.reuse_lately_freed(id) };
         // SAFETY: the buffer has a span, so it was refilled, and the shape is this heap's.
         let shape = unsafe { self.allocator.shapes().get_unchecked(id) };
         shape.small().is_some_and(|shape| self.allocator.next_run(buffer, page, shape, whole))
+    }
+
+    fn reuse_lately_freed(&self, id: ShapeId) -> bool {
+        if self.keeps_runs || !self.cache.recently_freed().may_have(id, self.full_cycle()) {
+            return false;
+        }
+        // SAFETY: cells of the shape may have been freed, so it is this heap's.
+        let shape = unsafe { self.allocator.shapes().get_unchecked(id) };
+        let Some(shape) = shape.small() else { return false };
+        let request = RefillRequest { buffer: self.buffer(id), id, shape };
+        self.next_lately_freed(request, false).is_some_and(|run| self.reuse(request, run, false))
     }
 
     fn refill_from_own(&self, request: RefillRequest<'_>, whole: bool) -> Result<(), SpaceError> {
@@ -169,7 +182,7 @@ impl<'m> Owner<'m> {
             }
             self.retire(request);
             self.cache.activate(id);
-            if self.take_span(request)? == TakenSpan::Cell {
+            if self.take_span(request)? == TakenSpan::Cells {
                 return Ok(());
             }
         }
@@ -228,7 +241,7 @@ impl<'m> Owner<'m> {
         let mut refilled = false;
         loop {
             if !request.id.is_shared() && self.reuse_freed(request) {
-                return Ok(TakenSpan::Cell);
+                return Ok(TakenSpan::Cells);
             }
             if self.open_cached(request) {
                 return Ok(TakenSpan::Span);
@@ -358,12 +371,24 @@ impl<'m> Owner<'m> {
         request.buffer.reset();
     }
 
-    /// Gives the buffer a cell of its shape that the program has freed, if there is one.
+    /// Gives the buffer cells of its shape that the program has freed, if there are some. A thread that is stopped between any
+    /// two instructions gets one at a time: it keeps what its buffer has.
     fn reuse_freed(&self, request: RefillRequest<'_>) -> bool {
-        let Some(cell) = self.next_freed(request) else { return false };
-        self.put_to_use(request, cell);
-        request.buffer.set_cell(cell, request.shape.size_class().cell_size());
-        true
+        let single = self.keeps_runs || self.has_single_cell_runs();
+        while let Some(run) = self.next_freed(request, single) {
+            if self.reuse(request, run, single) {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn reuse(&self, request: RefillRequest<'_>, run: Range<usize>, single: bool) -> bool {
+        let is_free = self.put_to_use(request, &run, single);
+        if is_free {
+            request.buffer.set_cells(run, request.shape.size_class().cell_size());
+        }
+        is_free
     }
 
     /// Takes the cell of a freed object of a shared span for layout `id`. The mutator that allocates from a span writes
@@ -371,9 +396,10 @@ impl<'m> Owner<'m> {
     fn reuse_shared(&self, request: RefillRequest<'_>, id: ShapeId) -> Option<usize> {
         let spans = self.heap().spans();
         loop {
-            let cell = self.next_freed(request)?;
+            let run = self.next_freed(request, true)?;
+            let cell = run.start;
             let page = spans.first_page_of(cell);
-            let central = self.sweeper().lock();
+            let _central = self.sweeper().lock();
             if spans.at(page).is_held() && request.buffer.span() != Some(page) {
                 continue;
             }
@@ -381,33 +407,55 @@ impl<'m> Owner<'m> {
             // SAFETY: the cell is of the class and the span of the shape. No other mutator holds the span, others do
             // this under the lock, and no marking visits a freed cell.
             unsafe { per_object::write(self.allocator.shapes(), self.heap().pointer_bits(), id, cell) };
-            self.put_to_use(request, cell);
-            drop(central);
-            return Some(cell);
+            if self.put_to_use(request, &run, true) {
+                return Some(cell);
+            }
         }
     }
 
-    /// Makes a freed cell an object, all zeros where it may have pointers. Its allocation bit is set, since it may lie
-    /// in another mutator's span, and only that mutator knows its cursor.
-    fn put_to_use(&self, request: RefillRequest<'_>, cell: usize) {
-        let size = request.shape.size_class().cell_size();
-        if request.shape.kind() != ScanKind::NoPointers {
-            // All but the link has been zero since the cell was freed, unless the program has written there, which must
-            // do no harm.
-            // SAFETY: the cell was freed, and this thread has taken it.
-            unsafe { (cell as *mut u8).write_bytes(0, size) };
+    /// Whether some of the cells that wait in a buffer without a span have allocation bits: the program had freed them.
+    pub fn reuses_old(&self, id: ShapeId) -> bool {
+        let buffer = self.buffer(id);
+        buffer.span().is_none()
+            && self.heap().marks().count_allocated_cells(buffer.cursor(), buffer.limit()) != 0
+    }
+
+    /// Makes freed cells objects, all zeros where they may have pointers; false if some were not free: then the program has
+    /// written into a chain, and the others wait for a collection. A cell `with_bits` gets its allocation bit first: a
+    /// collection may find it before the thread goes on.
+    fn put_to_use(&self, request: RefillRequest<'_>, run: &Range<usize>, with_bits: bool) -> bool {
+        let class = request.shape.size_class();
+        if !self.are_freed(run, class) {
+            return false;
         }
-        // SAFETY: as above. It is freed still; `remember_reused` notes it for a marking before it is given out.
-        unsafe { self.heap().marks().set_allocated(cell) };
-        self.heap().freed().take(cell);
-        self.cache.charge(size);
+        if request.shape.kind() != ScanKind::NoPointers {
+            // All but the link has been zero since the cells were freed, unless the program has written there, which must
+            // do no harm.
+            // SAFETY: the cells were freed, and this thread has them.
+            unsafe { (run.start as *mut u8).write_bytes(0, run.len()) };
+        }
+        let spans = self.heap().spans();
+        // Another mutator's span: only that one knows its cursor, so nothing else says that the cells exist.
+        if with_bits || spans.at(spans.first_page_of(run.start)).is_held() {
+            // They are freed still; `remember_reused` notes them for a marking before they are given out.
+            self.make_run_old(run, class);
+        }
+        self.take_freed(run, class);
+        self.cache.charge(run.len());
+        true
     }
 
     /// As [`Space::find`](crate::Space::find), and also finds the objects that this mutator has made since it was
     /// flushed.
     pub fn find(&self, address: Address) -> Option<Object> {
         self.publish_span_at(address);
-        self.heap().find(address)
+        self.heap().find(address).filter(|object| !self.is_in_freed_run(object.base.get()))
+    }
+
+    /// Whether a cell is about to be used again by this mutator.
+    fn is_in_freed_run(&self, cell: usize) -> bool {
+        let span = self.heap().spans().find(Address::new(cell));
+        span.is_some_and(|span| self.buffer(span.shape()).has_in_freed_run(cell))
     }
 
     /// Updates the frontier of the span at an address, if this mutator allocates from it.

@@ -9,6 +9,7 @@ use super::owner::Owner;
 use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
+use crate::layout::size_class::SizeClass;
 use crate::marks::PAGE_WORDS;
 use crate::reclaim::central::{Central, SpansWithoutFree};
 use crate::spans::span_list::SpanList;
@@ -17,10 +18,10 @@ use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 impl Owner<'_> {
     /// Publishes the mutator's objects while it is stopped. A cell of a shared span that waits for its object is
-    /// dropped; otherwise the next cycle would allocate it twice. If the program had freed that cell, it is freed
-    /// again.
+    /// dropped; otherwise the next cycle would allocate it twice. Cells that the program had freed are freed again.
     pub fn publish(&self) {
         self.publish_arenas();
+        self.make_freed_old();
         let spans = self.heap().spans();
         self.cache().for_each_active(|id| {
             let buffer = self.buffer(id);
@@ -28,33 +29,41 @@ impl Owner<'_> {
                 Some(page) => spans.own(page).set_frontier(buffer.cursor()),
                 None if self.keeps_runs() => {}
                 None => {
-                    self.put_back_freed(buffer);
+                    self.put_back_freed(id, buffer);
                     buffer.reset();
                 }
             }
         });
     }
 
-    /// Returns a cell that waits in a buffer without a span to its chain of freed cells, if it came from one: then it
-    /// has its allocation bit.
-    fn put_back_freed(&self, buffer: &AllocBuffer) {
-        let (heap, cell) = (self.heap(), buffer.cursor());
-        if buffer.room() == 0 || !heap.marks().is_allocated(cell) || !heap.freed().set(cell) {
+    /// Returns the cells that wait in a buffer without a span to the chain of freed cells, if they came from there: then they
+    /// have the buffer's shape, or one of a shared span its allocation bit.
+    fn put_back_freed(&self, id: ShapeId, buffer: &AllocBuffer) {
+        let (heap, start, size) = (self.heap(), buffer.cursor(), buffer.cell_size());
+        if buffer.room() == 0 {
             return;
         }
-        if heap.marks().is_concurrent_marking() {
-            // It was marked when it was taken. The marking would scan a marked and freed cell, and this one has no
-            // words yet.
-            // SAFETY: the cell is one of a span, a marking is under way, and the heap is stopped.
-            unsafe { heap.marks().unmark(cell) };
+        let shape = heap.spans().at(heap.spans().first_page_of(start)).shape();
+        if shape != id && !heap.marks().is_allocated(start) {
+            return;
         }
-        let id = heap.spans().at(heap.spans().first_page_of(cell)).shape();
-        let mut chain = self.cache().cached(id).freed.get();
-        // SAFETY: the bit was set just now.
-        unsafe { chain.push(cell, self.full_cycle()) };
-        self.cache().cached(id).freed.set(chain);
+        let run = start..buffer.limit();
+        for cell in run.clone().step_by(size) {
+            if heap.marks().is_concurrent_marking() && heap.marks().is_allocated(cell) {
+                // It was marked when it was taken. The marking would scan a marked and freed cell, and this one has no
+                // words yet.
+                // SAFETY: the cell is one of a span, a marking is under way, and the heap is stopped.
+                unsafe { heap.marks().unmark(cell) };
+            }
+        }
+        let class = SizeClass::of(size).expect("a buffer's cells have a class");
+        self.put_freed(&run, class);
+        let mut chain = self.cache().cached(shape).freed.get();
+        // SAFETY: the bits were set just now.
+        unsafe { chain.push(start, (run.len() / size) as u32, self.full_cycle()) };
+        self.cache().cached(shape).freed.set(chain);
         self.cache().refund(buffer.room());
-        self.cache().activate(id);
+        self.cache().activate(shape);
     }
 
     /// Settles the account before a cycle ends.
@@ -131,7 +140,9 @@ impl Owner<'_> {
 
     /// Whether it has cells of a shape that the program freed.
     fn has_freed(&self, id: ShapeId) -> bool {
-        self.cache().cached(id).freed.get().len(self.full_cycle()) != 0
+        let cycle = self.full_cycle();
+        self.cache().cached(id).freed.get().len(cycle) != 0
+            || self.cache().recently_freed().may_have(id, cycle)
     }
 
     /// Whether the buffer keeps its span in the next cycle. Cells that died in kept spans stay unused, so these spans
@@ -189,6 +200,7 @@ impl Owner<'_> {
 
     /// Returns all spans, those of buffers included.
     pub(super) fn return_all_spans(&self, central: &mut Central) {
+        self.chain_recently_freed();
         self.cache().retain_active(|id| {
             self.return_shape(central, id);
             false
@@ -233,6 +245,8 @@ impl Owner<'_> {
                 self.cache().refund(free * span.object_bytes());
                 partial.push(spans, page);
             }
+        } else if buffer.room() != 0 && spans.at(spans.first_page_of(buffer.cursor())).shape() == id {
+            self.put_back_freed(id, buffer);
         }
         buffer.reset();
         cached.forget_refills();

@@ -42,6 +42,58 @@ pub(crate) fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> 
     }
 }
 
+/// The granules of the first run of cells in a page, of which each begins at a set bit, and at least one does.
+pub(crate) fn run_of_bits(class: SizeClass, bits: &[u64; PAGE_WORDS]) -> Range<usize> {
+    let first = bits.iter().position(|word| *word != 0).expect("a cell begins in the page");
+    let start = first * 64 + bits[first].trailing_zeros() as usize;
+    let Some(starts) = STARTS.get(class.index()) else {
+        let (cell, mut end) = (class.cell_size() / GRANULE, start);
+        while end < PAGE_WORDS * 64 && bits[end / 64] >> (end % 64) & 1 != 0 {
+            end += cell;
+        }
+        return start..end;
+    };
+    // The run ends at the first cell behind it whose bit is clear.
+    let mut others = starts[first] & !bits[first] & (u64::MAX << (start % 64));
+    let mut word = first;
+    while others == 0 {
+        word += 1;
+        if word == PAGE_WORDS {
+            return start..class.span_cells() * class.cell_size() / GRANULE;
+        }
+        others = starts[word] & !bits[word];
+    }
+    start..word * 64 + others.trailing_zeros() as usize
+}
+
+/// Calls `f` with the words of a page's bits in which cells of a run begin, and the bits of these. The run begins in that page.
+#[inline]
+pub(crate) fn for_each_word(class: SizeClass, run: &Range<usize>, mut f: impl FnMut(usize, u64)) {
+    if let Some(starts) = STARTS.get(class.index()) {
+        let words = run.start / 64..run.end.div_ceil(64);
+        return words.for_each(|word| f(word, starts[word] & bits_between(run, word)));
+    }
+    let mut at = run.start;
+    while at < run.end.min(PAGE_WORDS * 64) {
+        let (word, mut bits) = (at / 64, 0);
+        while at < run.end && at / 64 == word {
+            bits |= 1 << (at % 64);
+            at += class.cell_size() / GRANULE;
+        }
+        f(word, bits);
+    }
+}
+
+/// The bits of a page's word whose granules lie in a range.
+#[inline]
+fn bits_between(granules: &Range<usize>, word: usize) -> u64 {
+    let below = |granule: usize| match granule.saturating_sub(word * 64) {
+        some @ 0..64 => !(u64::MAX << some),
+        _ => u64::MAX,
+    };
+    below(granules.end) & !below(granules.start)
+}
+
 /// Makes all cells of a range old; `cells` are those of a span of the class. If `marked`, also marks the cells that
 /// were not old before. Returns their number.
 ///
@@ -114,6 +166,37 @@ mod tests {
                         None => break,
                     };
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn runs_of_bits_are_those_of_a_walk_cell_by_cell() {
+        for class in SizeClass::all().filter(|class| class.cell_size() <= PAGE_SIZE / 2) {
+            let (cell, all) = (class.cell_size() / GRANULE, class.span_cells() * class.cell_size() / GRANULE);
+            let end = all.min(PAGE_WORDS * 64);
+            for round in 0..40usize {
+                // Some cells, all but some, or all.
+                let has =
+                    |at: usize| round == 0 || (at / cell).wrapping_mul(round * 7 + 3) / 5 % 4 != round % 4;
+                let cells: Vec<usize> = (0..end).step_by(cell).filter(|&at| has(at)).collect();
+                let mut bits = [0; PAGE_WORDS];
+                cells.iter().for_each(|at| bits[at / 64] |= 1 << (at % 64));
+                let mut found = Vec::new();
+                while bits.iter().any(|word| *word != 0) {
+                    let run = run_of_bits(class, &bits);
+                    let starts = run.clone().step_by(cell);
+                    assert!(!has(run.end) || run.end >= end, "{class:?}: a run goes on behind {run:?}");
+                    found.extend(starts.clone());
+                    let mut taken = Vec::new();
+                    for_each_word(class, &run, |word, starts| {
+                        assert_eq!(bits[word] & starts, starts, "{class:?}");
+                        bits[word] ^= starts;
+                        taken.extend((0..64).filter(|bit| starts >> bit & 1 != 0).map(|bit| word * 64 + bit));
+                    });
+                    assert!(taken.into_iter().eq(starts), "{class:?}: {run:?}");
+                }
+                assert_eq!(found, cells, "{class:?}");
             }
         }
     }

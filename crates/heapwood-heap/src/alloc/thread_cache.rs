@@ -1,9 +1,10 @@
 //! A mutator's cache besides its buffers, as Go's mcache: pages, an account of allocation since its last central
-//! refill, its share, spans that it swept for all, and the set of active buffers among thousands. With it most spans
-//! come without a lock. Invariant: the account stays within the credit of the last refill; an inactive buffer has no
-//! run and no span, and its shape has no cached spans.
+//! refill, its share, spans that it swept for all, what it freed lately, and the set of active buffers among
+//! thousands. With it most spans come without a lock. Invariant: the account stays within the credit of the last
+//! refill; an inactive buffer has no run and no span, and its shape has no cached spans.
 
 use crate::alloc::cached_spans::CachedSpans;
+use crate::alloc::recently_freed::RecentlyFreed;
 use crate::arenas::lists::ArenaLists;
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 #[cfg(doc)]
@@ -37,6 +38,7 @@ pub struct ThreadCache {
     /// The block ([`Marks::BLOCK_BYTES`]) in which it made a span last, and one.
     block: Cell<usize>,
     active: ActiveBuffers,
+    recently_freed: RecentlyFreed,
     arenas: ArenaLists,
     cached_spans: [CachedSpans; MAX_SHAPES],
 }
@@ -69,6 +71,12 @@ impl ThreadCache {
     #[inline]
     pub(crate) fn arenas(&self) -> &ArenaLists {
         &self.arenas
+    }
+
+    /// The cells that it freed lately.
+    #[inline]
+    pub(super) fn recently_freed(&self) -> &RecentlyFreed {
+        &self.recently_freed
     }
 
     /// The cached spans of a shape.

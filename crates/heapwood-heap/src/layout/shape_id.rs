@@ -60,6 +60,12 @@ impl ShapeId {
         self.0 >= FIRST_BITS && self.0 < ARENA
     }
 
+    /// Whether it is of shared spans or arena chunks.
+    #[inline(always)]
+    pub(crate) const fn is_shared_or_arena(self) -> bool {
+        self.0 >= FIRST_BITS && self.0 <= ARENA
+    }
+
     /// The shape of arena chunks.
     pub(crate) const ARENA: Self = ShapeId(ARENA);
 

@@ -304,7 +304,7 @@ fn an_object_of_the_snapshot_is_freed(later: bool) {
                     world.owner(0).free_later(object).unwrap();
                 } else {
                     // SAFETY: nobody uses it.
-                    unsafe { world.owner(0).free(object) }.unwrap();
+                    unsafe { world.owner(0).free(object, false) }.unwrap();
                 }
                 world.allocate_unseen(0, ONE);
             });

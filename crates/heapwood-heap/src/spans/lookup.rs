@@ -261,6 +261,20 @@ impl Spans {
         Some(self.at(entry.first_page(page)))
     }
 
+    /// The same with the span's first page and the entry.
+    #[inline]
+    pub(crate) fn find_with_entry(&self, address: Address) -> Option<(PageIndex, PageEntry, &Span)> {
+        if !self.contains(address) {
+            return None;
+        }
+        let page = self.page_of(address.get());
+        // SAFETY: the address lies below the committed end.
+        let entry = unsafe { self.table.get(page) };
+        entry.kind()?;
+        let first = entry.first_page(page);
+        Some((first, entry, self.at(first)))
+    }
+
     /// Has a model watch the entry and the descriptor of a page.
     #[cfg(all(test, loom))]
     pub(crate) fn watch(&self, watch: &Watch, page: PageIndex) {

@@ -1,4 +1,5 @@
 //! The tests of a space without a collector.
 
+mod frees;
 mod pauses;
 mod space;

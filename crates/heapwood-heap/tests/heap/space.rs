@@ -136,7 +136,7 @@ impl Heap {
     }
 }
 
-fn random(state: &mut u64) -> usize {
+pub(crate) fn random(state: &mut u64) -> usize {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
@@ -548,7 +548,7 @@ fn a_freed_large_object_is_refunded_to_the_budget() {
         let objects: Vec<usize> = (0..30).map(|_| heap.allocate(shape, 100_000).unwrap()).collect();
         for object in objects {
             // SAFETY: no thread uses it.
-            unsafe { heap.owner().free(Address::new(object)) }.unwrap();
+            unsafe { heap.owner().free(Address::new(object), false) }.unwrap();
         }
     }
     let stats = heap.space.stats();
