@@ -9,7 +9,10 @@ use std::collections::BTreeMap;
 
 /// For each path the functions, one of them with the barrier.
 const ORDER_STORES: &[(&str, &[&str])] = &[
-    ("runs of cells, freed cells and cells of shared spans", &["refill_from_own", "refill", "reserve_slow"]),
+    (
+        "runs of cells, freed cells and cells of shared spans",
+        &["refill_from_own", "refill", "reserve_slow", "reuse", "reuse_lately_freed", "continue_run"],
+    ),
     ("large objects", &["finish", "allocate_large"]),
     ("a chunk of an arena", &["continue_in_chunk", "take_next_chunk", "take_least_chunk"]),
     ("more room in a chunk", &["extends_run", "reserve_in_arena"]),

@@ -76,7 +76,8 @@ fn what_was_freed_comes_back_in_runs() {
             cells.insert(object);
             program.free(object).unwrap();
         }
-        assert!(cells.len() <= 2 * in_page.max(8), "{bytes}: {} cells", cells.len());
+        let in_span = SizeClass::of(bytes).unwrap().span_cells();
+        assert!(cells.len() <= 2 * in_span.max(8), "{bytes}: {} cells", cells.len());
         let refills = program.refills.take();
         assert!(refills <= BATCH / in_page + 2, "{bytes}: {refills}");
         for order in &orders {
