@@ -101,7 +101,8 @@ impl RecentlyFreed {
     #[inline(always)]
     pub(super) fn whole_page(&self, page: usize, cycle: u32) -> Option<&FreedPage> {
         let place = &self.pages[page % PAGES];
-        (place.page.get() == page as u32 && place.whole_in.get() == cycle).then_some(place)
+        // Any number may be asked about: only the whole of it tells a page of the heap.
+        (place.page.get() as usize == page && place.whole_in.get() == cycle).then_some(place)
     }
 
     /// Adds a freed cell to the place of its page.

@@ -1,7 +1,7 @@
 //! The phase clock adds up; what a heap tells of its collections reads as Go's gctrace does, comes from every heap where
 //! the variable asks for it, and once; the counters move when and as they should.
 
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::settings::options::GcTrace;
 use heapwood_gc::{Config, Heap, HeapBox, Stats};
 use heapwood_gc_testing::*;
@@ -10,7 +10,7 @@ use heapwood_os::SYSTEM;
 use heapwood_os::process::exit::at_exit;
 use regex::Regex;
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// The line as those who parse Go's read it: the fields of runtime/extern.go, and behind a bar what is this heap's own.
 const LINE: &str = r"^gc (?<number>\d+) @(?<at>\d+\.\d{3})s (?<percent>\d+)%: (?<prep>[\d.]+)\+(?<mark>[\d.]+)\+(?<end>[\d.]+) ms clock, (?<prep_cpu>[\d.]+)\+(?<assist>[\d.]+)/(?<background>[\d.]+)/(?<idle>[\d.]+)\+(?<end_cpu>[\d.]+) ms cpu, (?<size>\d+)->(?<found>\d+)->(?<live>\d+) MB, (?<goal>\d+) MB goal, (?<stacks>\d+) MB stacks, (?<globals>\d+) MB globals, (?<processors>\d+) P(?<forced> \(forced\))? \| (?<own>.*)$";
@@ -362,14 +362,20 @@ fn a_heap_that_ends_late_tells_once() {
 
 /// Heaps end while the process does.
 fn end_heaps_while_it_exits() {
+    let ended = Arc::new(AtomicUsize::new(0));
     for _ in 0..4 {
-        std::thread::spawn(|| {
+        let ended = Arc::clone(&ended);
+        std::thread::spawn(move || {
             loop {
                 drop(heap(PRECISE.address_space(16 << 20).background_release(false)));
+                ended.fetch_add(1, Ordering::Relaxed);
             }
         });
     }
-    std::thread::sleep(std::time::Duration::from_millis(20));
+    // The first heap of a process may take long.
+    while ended.load(Ordering::Relaxed) < 40 {
+        std::thread::yield_now();
+    }
     std::process::exit(0);
 }
 
