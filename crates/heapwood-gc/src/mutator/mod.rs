@@ -87,9 +87,9 @@ pub struct Mutator {
     shades: ShadeBuffer,
     /// The types that its thread allocates.
     type_cache: TypeCache,
-    /// The spans and pages that its thread owns, beside the allocation buffers.
-    cache: ThreadCache,
     client: Client,
+    /// The spans and pages that its thread owns, beside the allocation buffers. Few of its last pages are ever touched.
+    cache: ThreadCache,
 }
 
 /// Words for the client that attached the thread; zero when the thread is attached.

@@ -55,7 +55,8 @@ impl<'m> Owner<'m> {
     /// no such one.
     #[inline(always)]
     fn free_in_whole_page(&self, object: usize, alone: bool) -> bool {
-        let (heap, recent) = (self.heap(), self.cache().recently_freed());
+        let heap = self.heap();
+        let Some(recent) = self.cache().recently_freed() else { return false };
         let offset = object.wrapping_sub(heap.spans().base());
         let granule = offset / GRANULE % (PAGE_SIZE / GRANULE);
         let Some(place) = recent.whole_page(offset / PAGE_SIZE, self.cycle()) else { return false };
@@ -228,7 +229,7 @@ impl<'m> Owner<'m> {
             return false;
         }
         self.fill_freed(place, cell);
-        let (spans, recent, span) = (self.heap().spans(), self.cache().recently_freed(), place.span);
+        let (spans, recent, span) = (self.heap().spans(), self.cache().begin_recently_freed(), place.span);
         let (page, cycles) = (spans.page_of(cell), (self.cycle(), self.full_cycle()));
         let granule = (cell - spans.address_of(page)) / GRANULE;
         if !recent.add(page, granule, cycles) {
@@ -292,7 +293,7 @@ impl<'m> Owner<'m> {
         let (first, end) = ((first - start) / GRANULE, (end - start) / GRANULE);
         let mut evicted = None;
         let page = PageOfCells { page, shape, class, fill, first, end };
-        self.cache().recently_freed().take_place(page, self.cycle(), |shape, run| {
+        self.cache().begin_recently_freed().take_place(page, self.cycle(), |shape, run| {
             self.chain_run(shape, run);
             evicted = Some(shape);
         });
@@ -331,15 +332,17 @@ impl<'m> Owner<'m> {
 
     /// Gives the cells that were freed lately their allocation bits: a collection is about to begin.
     pub(super) fn make_freed_old(&self) {
-        let recent = self.cache().recently_freed();
-        recent.for_each_young(self.full_cycle(), |page, bits| self.make_old(page, bits));
+        if let Some(recent) = self.cache().recently_freed() {
+            recent.for_each_young(self.full_cycle(), |page, bits| self.make_old(page, bits));
+        }
     }
 
     /// Moves what was freed lately to the chains, whose shapes are active then. Another thread may get this mutator, so nothing
     /// stays that leads it to a page.
     pub(super) fn chain_recently_freed(&self) {
-        let recent = self.cache().recently_freed();
-        recent.take_all(self.full_cycle(), |shape, run| self.chain_run(shape, run));
+        if let Some(recent) = self.cache().recently_freed() {
+            recent.take_all(self.full_cycle(), |shape, run| self.chain_run(shape, run));
+        }
     }
 
     fn return_if_many(&self, id: ShapeId) {
@@ -385,7 +388,7 @@ impl<'m> Owner<'m> {
 
     /// The same of those that this mutator freed lately.
     pub(super) fn next_lately_freed(&self, request: RefillRequest<'_>, single: bool) -> Option<Range<usize>> {
-        let run = self.cache().recently_freed().take_run(request.id, single, self.full_cycle())?;
+        let run = self.cache().recently_freed()?.take_run(request.id, single, self.full_cycle())?;
         let start = self.heap().spans().address_of(run.page) + run.granules.start * GRANULE;
         Some(start..start + run.cells as usize * request.shape.size_class().cell_size())
     }

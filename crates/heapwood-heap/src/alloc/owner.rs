@@ -162,7 +162,8 @@ impl<'m> Owner<'m> {
     }
 
     fn reuse_lately_freed(&self, id: ShapeId) -> bool {
-        if self.keeps_runs || !self.cache.recently_freed().may_have(id, self.full_cycle()) {
+        let Some(recent) = self.cache.recently_freed() else { return false };
+        if self.keeps_runs || !recent.may_have(id, self.full_cycle()) {
             return false;
         }
         // SAFETY: cells of the shape may have been freed, so it is this heap's.

@@ -142,7 +142,7 @@ impl Owner<'_> {
     fn has_freed(&self, id: ShapeId) -> bool {
         let cycle = self.full_cycle();
         self.cache().cached(id).freed.get().len(cycle) != 0
-            || self.cache().recently_freed().may_have(id, cycle)
+            || self.cache().recently_freed().is_some_and(|recent| recent.may_have(id, cycle))
     }
 
     /// Whether the buffer keeps its span in the next cycle. Cells that died in kept spans stay unused, so these spans

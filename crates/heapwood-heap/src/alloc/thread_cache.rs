@@ -16,8 +16,10 @@ use core::cell::Cell;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_pages::{PAGE_SIZE, PageCount};
 
-/// A mutator's cache, besides its buffers.
+/// A mutator's cache, besides its buffers. What every mutator uses is together: with a thousand threads each page counts.
+#[repr(C)]
 pub struct ThreadCache {
+    cached_spans: [CachedSpans; MAX_SHAPES],
     pages: PageBlocks,
     account: Cell<Account>,
     share: Cell<Share>,
@@ -38,9 +40,10 @@ pub struct ThreadCache {
     /// The block ([`Marks::BLOCK_BYTES`]) in which it made a span last, and one.
     block: Cell<usize>,
     active: ActiveBuffers,
-    recently_freed: RecentlyFreed,
+    /// Whether it has freed cells. Before, the pages of the record are not touched.
+    frees: Cell<bool>,
     arenas: ArenaLists,
-    cached_spans: [CachedSpans; MAX_SHAPES],
+    recently_freed: RecentlyFreed,
 }
 
 // SAFETY: all-zero bytes are empty caches, lists and sets, and plain zeros; nothing needs a drop.
@@ -73,9 +76,16 @@ impl ThreadCache {
         &self.arenas
     }
 
-    /// The cells that it freed lately.
+    /// The cells that it freed lately, if it has ever freed some.
+    #[inline(always)]
+    pub(super) fn recently_freed(&self) -> Option<&RecentlyFreed> {
+        self.frees.get().then_some(&self.recently_freed)
+    }
+
+    /// The same before it frees a cell.
     #[inline]
-    pub(super) fn recently_freed(&self) -> &RecentlyFreed {
+    pub(super) fn begin_recently_freed(&self) -> &RecentlyFreed {
+        self.frees.set(true);
         &self.recently_freed
     }
 
