@@ -7,6 +7,8 @@ use crate::collect::Cause;
 use crate::error::{AllocError, MisuseError};
 use crate::heap::object_type::ObjectType;
 use crate::mutator::Mutator;
+use crate::state::FullCollections;
+use crate::state::barrier_bits::MARK;
 use core::ptr::NonNull;
 #[cfg(doc)]
 use heapwood_heap::AllocBuffer;
@@ -157,7 +159,9 @@ impl Mutator {
         }
         let (mut collections, mut mine) = (0, 0);
         loop {
-            let seen = (state.cycles().collections(), state.cycles().full_collections());
+            let seen = state.cycles().collections();
+            // A marking that goes on has kept what was dropped since it began: its end may free nothing.
+            let next_full = FullCollections::next(state.cycles(), state.barrier() & MARK != 0);
             let (attempted, trimmed) = {
                 let _no_preempt = self.record().no_preempt();
                 let trimmed = (collections > 0).then(|| space.arenas().trimmed_in());
@@ -180,13 +184,13 @@ impl Mutator {
             let collected = match due {
                 true => heap.collect_if(
                     self,
-                    || state.cycles().collections() == seen.0,
+                    || state.cycles().collections() == seen,
                     Cause::BudgetExhausted(bytes),
                 ),
                 // A young collection by another thread meanwhile has not looked for room.
                 false => heap.collect_if(
                     self,
-                    || state.cycles().full_collections() == seen.1,
+                    || state.cycles().full_collections() < next_full,
                     Cause::AllocationFailed,
                 ),
             };

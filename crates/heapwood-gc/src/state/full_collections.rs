@@ -26,8 +26,13 @@ pub(crate) struct FullCollections {
 impl FullCollections {
     /// The number of the first that begins after this was called; a marking goes on if it `is_marking`. The caller's mutator runs,
     /// so none begins or ends meanwhile; if a signal stops the thread for one, that has begun after the call, too.
+    pub(crate) fn next(cycles: &Cycles, is_marking: bool) -> u64 {
+        cycles.full_collections() + 1 + u64::from(is_marking)
+    }
+
+    /// The same, which the caller will wait for.
     pub(crate) fn ask(&self, cycles: &Cycles, is_marking: bool) -> u64 {
-        let number = cycles.full_collections() + 1 + u64::from(is_marking);
+        let number = Self::next(cycles, is_marking);
         self.asked.fetch_max(number, Ordering::Relaxed);
         number
     }

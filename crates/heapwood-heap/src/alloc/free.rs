@@ -60,7 +60,7 @@ impl<'m> Owner<'m> {
         let offset = object.wrapping_sub(heap.spans().base());
         let granule = offset / GRANULE % (PAGE_SIZE / GRANULE);
         let Some(place) = recent.whole_page(offset / PAGE_SIZE, self.cycle()) else { return false };
-        if offset % GRANULE != 0 || !place.has_start(granule) {
+        if !offset.is_multiple_of(GRANULE) || !place.has_start(granule) {
             return false;
         }
         if self.buffer(place.shape()).has_in_freed_run(object) {

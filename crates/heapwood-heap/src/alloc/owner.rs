@@ -237,6 +237,8 @@ impl<'m> Owner<'m> {
             .expect("buffers are of shapes with a size class")
     }
 
+    /// Gives the buffer freed cells or a span. Where there are no pages, other threads may have swept spans meanwhile: their free
+    /// cells come before a refusal.
     fn take_span(&self, request: RefillRequest<'_>) -> Result<TakenSpan, SpaceError> {
         let pages = request.span_pages();
         let mut refilled = false;
@@ -259,9 +261,10 @@ impl<'m> Owner<'m> {
                 let may_take = || refilled || self.has_room(request);
                 if at_hand.is_some() || !self.sweeper().has_some(request.id) && may_take() {
                     self.cache.use_credit(pages);
-                    let run = match at_hand {
-                        Some(run) => run,
-                        None => self.take_pages(pages)?,
+                    let run = match at_hand.map_or_else(|| self.take_pages(pages), Ok) {
+                        Ok(run) => run,
+                        Err(_) if self.sweeper().has_some(request.id) => continue,
+                        Err(refused) => return Err(refused),
                     };
                     self.make_span(request, run);
                     return Ok(TakenSpan::Span);
@@ -274,7 +277,11 @@ impl<'m> Owner<'m> {
                 // No page is cached now.
                 self.cache.end_credit();
                 self.cache.pages().flush(self.heap().pages());
-                let run = self.sweeper().take_pages(CacheTarget::Uncached, pages)?;
+                let run = match self.sweeper().take_pages(CacheTarget::Uncached, pages) {
+                    Ok(run) => run,
+                    Err(_) if self.sweeper().has_some(request.id) => continue,
+                    Err(refused) => return Err(refused),
+                };
                 self.make_span(request, run);
                 return Ok(TakenSpan::Span);
             }

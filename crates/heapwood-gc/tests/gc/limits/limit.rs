@@ -221,14 +221,29 @@ fn what_a_collection_can_make_room_for_is_never_refused() {
 /// Whoever is refused and drops something finds room at once, however much of the time the heap has collected.
 #[test]
 fn who_drops_something_after_a_refusal_is_not_refused_again() {
-    let heap = heap(LIMITED);
+    drop_after_refusals(LIMITED, 50);
+}
+
+/// The same while a marking goes on beside the program most of the time: one that ends as the allocation fails has kept what was
+/// dropped.
+#[test]
+fn a_marking_that_began_before_the_drop_does_not_count() {
+    let beside = PRECISE.limit(4 << 20).concurrent(Concurrent::Always);
+    drop_after_refusals(beside, 1000);
+}
+
+fn drop_after_refusals(config: Config, times: usize) {
+    let heap = heap(config);
     let node = node_type(&heap);
     let mutator = attach(&heap);
     let mut roots = Slots::new(&heap, 1);
-    for _ in 0..50 {
+    for _ in 0..times {
         while let Ok(object) = mutator.allocate(node) {
             put(object.as_ptr() as usize, 0, roots.get(0));
             roots.set(0, object.as_ptr() as usize);
+        }
+        if config.concurrent == Concurrent::Always {
+            let _ = mutator.start_collection();
         }
         roots.set(0, get(roots.get(0), 0));
         let next = mutator.allocate(node).expect("the last object was dropped");
