@@ -488,7 +488,7 @@ impl Marks {
         crate::prefetch::for_read(self.word(self.allocated(), addr).0.cast());
     }
 
-    /// The same of its mark, too, unless no sweep clears marks.
+    /// The same, and of its mark if the sweep will clear that.
     #[inline(always)]
     pub(crate) fn prefetch_both(&self, addr: usize) {
         self.prefetch_allocated(addr);
