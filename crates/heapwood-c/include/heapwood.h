@@ -700,6 +700,16 @@ uint64_t hw_arena_number(const hw_arena *arena);
  * as values that live in the heap do. Any thread may call it. */
 uint64_t hw_arena_of(hw_heap *heap, const void *address);
 
+/* -------------------------------------------------------------------------------------- memory outside the heap -- */
+
+/* Counts bytes outside the heap that its objects own, such as buffers of malloc or mapped files: so many more, or fewer if
+ * bytes is negative. They count toward the goal and the limit, so dead objects that own much are collected in time, whatever
+ * their own size. An addition is like an allocation, without cells: call it before malloc, give back what you added when the
+ * buffer was freed, on any attached thread. What comes and goes between two collections makes none due.
+ * HW_ELIMIT: the limit leaves no room for so many, after a full collection. HW_EINVAL: more is given back than is counted,
+ * or there would be more than memory can hold. HW_ESTATE: see above. On error nothing is counted. Adding may collect. */
+hw_status hw_external(hw_mutator *m, ptrdiff_t bytes);
+
 /* ----------------------------------------------------------------------------------------- control and figures -- */
 
 /* A full collection: what no root led to when it was called is gone when it returns. HW_ESTATE: see above. */
@@ -905,6 +915,11 @@ typedef struct hw_stats {
     uint64_t floating_objects;
     /* Bytes of floating garbage, as floating_objects. */
     uint64_t floating_bytes;
+    /* Bytes outside the heap that its objects own, as the program has told (hw_external). They count toward goal
+       and limit, and are no part of the other sizes. */
+    uint64_t external_bytes;
+    /* Bytes of these that were ever added. */
+    uint64_t external_added_bytes;
 } hw_stats;
 /* end: statistics */
 

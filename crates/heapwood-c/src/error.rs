@@ -4,8 +4,8 @@
 use crate::status::Status;
 use core::fmt;
 use heapwood_gc::{
-    AllocError, ArenaError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError,
-    StackError, TypeError,
+    AllocError, ArenaError, ExternalError, FreeError, HandleError, HeapError, MisuseError, OptionError,
+    RootError, StackError, TypeError,
 };
 use heapwood_heap::{RegisterProgramError, ShapeError};
 use heapwood_layout::LayoutError;
@@ -56,6 +56,8 @@ pub enum Error {
     /// From a crate below.
     Alloc(AllocError),
     /// From a crate below.
+    External(ExternalError),
+    /// From a crate below.
     Free(FreeError),
     /// From a crate below.
     Misuse(MisuseError),
@@ -90,12 +92,14 @@ impl Error {
             | Error::SlotCount(_)
             | Error::Range(..)
             | Error::NoRoot(_)
+            | Error::External(ExternalError::Refused(_))
             | Error::Misuse(MisuseError::NoTicket)
             | Error::Root(RootError::NoLibrary { .. }) => Status::EINVAL,
             Error::Root(RootError::Full { .. } | RootError::TooManyStacks { .. })
             | Error::Handle(HandleError::Full { .. }) => Status::EFULL,
             Error::Root(RootError::Kernel(_)) | Error::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
             Error::TooManyTypes(_) => Status::EFULL,
+            Error::External(ExternalError::Alloc(e)) => Error::Alloc(*e).status(),
             Error::ArraySize(..) => Status::ELIMIT,
             Error::ArrayOfTraced => Status::EDESC,
             Error::Alloc(
@@ -126,6 +130,7 @@ impl Error {
             | Error::Stack(_)
             | Error::Handle(_)
             | Error::Alloc(_)
+            | Error::External(_)
             | Error::Heap(_)
             | Error::Type(_) => Status::EINVAL,
         }
@@ -186,6 +191,7 @@ impl fmt::Display for Error {
             Error::Stack(e) => e.fmt(f),
             Error::Handle(e) => e.fmt(f),
             Error::Alloc(e) => e.fmt(f),
+            Error::External(e) => e.fmt(f),
             Error::Free(e) => e.fmt(f),
             Error::Misuse(e) => e.fmt(f),
             Error::NoText(byte) => write!(f, "byte {byte}: the description is not UTF-8"),
@@ -201,6 +207,12 @@ impl fmt::Display for Error {
 impl From<AllocError> for Error {
     fn from(e: AllocError) -> Self {
         Error::Alloc(e)
+    }
+}
+
+impl From<ExternalError> for Error {
+    fn from(e: ExternalError) -> Self {
+        Error::External(e)
     }
 }
 

@@ -110,10 +110,12 @@ mod tests {
     fn the_longest_refusal_has_its_next_step() {
         let number = 123 << 32;
         let arenas = ArenaBytes { in_use: number, quarantined: number, ..ArenaBytes::default() };
-        let limit = |arenas| AllocError::Limit { bytes: 64, limit: number, live: number, arenas };
+        let limit =
+            |arenas, external| AllocError::Limit { bytes: 64, limit: number, live: number, arenas, external };
         let memory = |arenas| AllocError::Memory { bytes: 64, most: number, live: number, arenas };
         let none = ArenaBytes::default();
-        for error in [limit(none), memory(none), limit(arenas), memory(arenas)] {
+        let limits = [limit(none, 0), limit(none, number), limit(arenas, 0), limit(arenas, number)];
+        for error in limits.into_iter().chain([memory(none), memory(arenas)]) {
             let (whole, text) = (error.to_string(), shown(error));
             println!("{} bytes: {text}", whole.len());
             assert!(text.contains(" or keep less alive"), "{text}");

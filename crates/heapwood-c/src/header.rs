@@ -16,11 +16,12 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 const HEADER: &str = include_str!("../include/heapwood.h");
-const SOURCES: [&str; 10] = [
+const SOURCES: [&str; 11] = [
     include_str!("alloc.rs"),
     include_str!("arena.rs"),
     include_str!("barrier.rs"),
     include_str!("control.rs"),
+    include_str!("external.rs"),
     include_str!("heap.rs"),
     include_str!("memory.rs"),
     include_str!("options.rs"),

@@ -18,6 +18,7 @@
 //! | [`alloc`] | slow paths of allocation, arrays, lookup |
 //! | [`arena`] | arenas, except the inline functions |
 //! | [`barrier`] | stores of pointers |
+//! | [`external`] | memory outside the heap that its objects own |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |
 //! | [`memory`] | where the memory is |
@@ -28,6 +29,7 @@ pub mod barrier;
 pub mod control;
 pub mod error;
 pub mod error_report;
+pub mod external;
 pub mod handle;
 pub mod heap;
 pub mod memory;

@@ -5,6 +5,7 @@ pub(crate) mod allocate;
 pub(crate) mod arena;
 pub(crate) mod attach;
 pub(crate) mod external;
+mod external_memory;
 pub(crate) mod free;
 pub(crate) mod marking;
 mod memory;

@@ -23,6 +23,8 @@ pub enum AllocError {
         live: usize,
         /// The part that arenas have.
         arenas: ArenaBytes,
+        /// The part that is outside the heap ([`Mutator::external`](crate::Mutator::external)).
+        external: usize,
     },
     /// The reserved address space has no room of this size.
     ReservationFull(NoRoom),
@@ -101,12 +103,15 @@ impl fmt::Display for ArenaError {
 
 impl core::error::Error for ArenaError {}
 
-/// Adds the arenas' part, which `live` does not include, and the next step. What is said of the quarantine comes last: C
+/// Adds the parts of arenas and of memory outside the heap, which `live` does not include, and the next step. What is said of the quarantine comes last: C
 /// has no room for all of a text.
-fn tell_room(f: &mut fmt::Formatter<'_>, arenas: ArenaBytes, raise: &str) -> fmt::Result {
+fn tell_room(f: &mut fmt::Formatter<'_>, arenas: ArenaBytes, external: usize, raise: &str) -> fmt::Result {
     let ArenaBytes { in_use, quarantined, .. } = arenas;
     if in_use > 0 {
         write!(f, ", and arenas have {in_use}")?;
+    }
+    if external > 0 {
+        write!(f, ", and {external} are outside the heap")?;
     }
     write!(f, "; {raise} or keep less alive")?;
     if quarantined > 0 {
@@ -122,13 +127,13 @@ fn tell_room(f: &mut fmt::Formatter<'_>, arenas: ArenaBytes, raise: &str) -> fmt
 impl fmt::Display for AllocError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            AllocError::Limit { bytes, limit, live, arenas } => {
+            AllocError::Limit { bytes, limit, live, arenas, external } => {
                 write!(
                     f,
                     "no room for {bytes} bytes: the heap's limit is {limit} bytes, and {live} were live after the \
                      last collection"
                 )?;
-                tell_room(f, *arenas, "raise the limit")
+                tell_room(f, *arenas, *external, "raise the limit")
             }
             AllocError::Misuse(e) => e.fmt(f),
             AllocError::Arena(e) => e.fmt(f),
@@ -138,7 +143,7 @@ impl fmt::Display for AllocError {
                     "no room for {bytes} bytes: the heap may take up {most} of the memory that the process's control group \
                      allows (memory.max), and {live} were live after the last collection"
                 )?;
-                tell_room(f, *arenas, "raise it")
+                tell_room(f, *arenas, 0, "raise it")
             }
             AllocError::ReservationFull(e) => e.fmt(f),
             AllocError::Kernel(e) => e.fmt(f),
@@ -169,6 +174,27 @@ impl fmt::Display for FreeError {
 }
 
 impl core::error::Error for FreeError {}
+
+/// Why a change of the bytes outside the heap was not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExternalError {
+    /// It cannot be one.
+    Refused(heapwood_heap::ExternalError),
+    /// An allocation of so many bytes would fail, too; or the mutator cannot be used now.
+    Alloc(AllocError),
+}
+
+impl fmt::Display for ExternalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExternalError::Refused(e) => e.fmt(f),
+            ExternalError::Alloc(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for ExternalError {}
 
 /// Why a mutator cannot be used here and now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

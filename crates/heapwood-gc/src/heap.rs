@@ -153,7 +153,7 @@ impl Heap {
         )?;
         let reservation = space.reservation_bytes();
         let pacer = GoalPacer::new(&config, room);
-        let goal = pacer.goal(0, 0, pacer.bounds(0));
+        let goal = pacer.goal((0, 0), 0, pacer.bounds(0));
         let mut work = Work::new(Marking::new(kernel, &config, reservation)?, &config);
         let (budget, remembers, stores) = work.begin(goal);
         let remembered = RememberedSet::new(kernel, reservation)?;

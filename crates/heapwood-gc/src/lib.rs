@@ -51,8 +51,8 @@ pub use entry::attach::Attached;
 pub use entry::marking::IncrementalMarking;
 pub use entry::tickets::CollectionTicket;
 pub use error::{
-    AllocError, ArenaError, FreeError, HandleError, HeapError, MisuseError, OptionError, RootError,
-    SettingError, SizeError, StackError, TypeError,
+    AllocError, ArenaError, ExternalError, FreeError, HandleError, HeapError, MisuseError, OptionError,
+    RootError, SettingError, SizeError, StackError, TypeError,
 };
 pub use heap::object_type::{Described, ObjectType, slice_scan};
 pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes, QuietHeap};

@@ -158,6 +158,44 @@ impl fmt::Display for FreeError {
 
 impl core::error::Error for FreeError {}
 
+/// Why bytes outside the heap were not counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ExternalError {
+    /// More than memory can hold.
+    TooMany {
+        /// The bytes that were to be added.
+        bytes: usize,
+        /// Those that were counted before.
+        level: usize,
+    },
+    /// More were given back than are counted.
+    MoreThanAdded {
+        /// The bytes that were to be given back.
+        bytes: usize,
+        /// Those that are counted.
+        level: usize,
+    },
+}
+
+impl fmt::Display for ExternalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ExternalError::TooMany { bytes, level } => write!(
+                f,
+                "{bytes} bytes outside the heap are more than memory can hold, beside the {level} that are counted: add what \
+                 was allocated, and no difference that has become negative"
+            ),
+            ExternalError::MoreThanAdded { bytes, level } => write!(
+                f,
+                "{bytes} bytes outside the heap are given back, and {level} are counted: give back what was added, once"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for ExternalError {}
+
 /// The reason why a shape was not registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -67,7 +67,9 @@ pub use arenas::state::ArenaState;
 pub use arenas::visit::ArenaWords;
 pub use check::parts::{CLASS_PARTS, ClassParts, SpaceParts};
 pub use config::{CLOBBER, MAX_RESERVATION, MIN_RESERVATION, SpaceConfig, rounded_reservation};
-pub use error::{FreeError, NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError};
+pub use error::{
+    ExternalError, FreeError, NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError,
+};
 pub use granule::GRANULE;
 pub use layout::pointer_bits::PointerBits;
 pub use layout::program_id::{MOST_NODES, MOST_UNROLLED, ProgramId};
@@ -76,9 +78,10 @@ pub use layout::shape_id::{MAX_OWN_SHAPES, MAX_SHAPES, ShapeId};
 pub use layout::size_class::{MAX_SMALL, MAX_TABLED, SizeClass};
 pub use marking_view::MarkingView;
 pub use marks::{Collection, MarkSide};
+pub use pages::external::ExternalChange;
 pub use pages::page_heap::Object;
 pub use reclaim::clock::{ReclaimClock, ReclaimTimes, Sweeping};
-pub use space::{Arenas, Layouts, PageMemory, Space, SpaceStats, SpaceTable};
+pub use space::{Arenas, ExternalBytes, Layouts, PageMemory, Space, SpaceStats, SpaceTable};
 pub use spans::page_table::PageEntry;
 pub use spans::span::{Cells, Span};
 pub use stopped::{AllocatedInCycle, Stopped};

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `layouts` | shapes and programs |
 //! | `arenas` | arenas |
+//! | `external` | bytes outside the heap |
 //! | `memory` | pages, and their memory |
 //! | `stats` | statistics |
 //! | `tables` | the tables beside the objects |
@@ -35,12 +36,14 @@ use heapwood_os::{ForkLock, KernelRef, OsError, Reservation};
 use heapwood_pages::PageIndex;
 
 mod arenas;
+mod external;
 mod layouts;
 mod memory;
 mod stats;
 mod tables;
 
 pub use arenas::Arenas;
+pub use external::ExternalBytes;
 pub use layouts::Layouts;
 pub use memory::PageMemory;
 pub use stats::SpaceStats;
@@ -67,6 +70,12 @@ impl Space {
     #[inline(always)]
     pub fn arenas(&self) -> Arenas<'_> {
         Arenas(&self.allocator)
+    }
+
+    /// The bytes outside it that its objects own.
+    #[inline(always)]
+    pub fn external(&self) -> ExternalBytes<'_> {
+        ExternalBytes(&self.allocator)
     }
 
     /// Its pages, and the memory behind them.

@@ -10,7 +10,7 @@ use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
 use core::cell::Cell;
 use core::fmt;
 use core::ptr::NonNull;
-use heapwood_gc::{AllocError, CollectionTicket, FreeError};
+use heapwood_gc::{AllocError, CollectionTicket, ExternalError, FreeError};
 use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass, prefetch};
 use heapwood_layout::Layout;
 use std::sync::Arc;
@@ -292,6 +292,30 @@ impl Mutator {
             hook(&error);
         }
         panic!("{error}");
+    }
+
+    /// Counts bytes outside the heap that its objects own, such as a mapped file: `change` more, or fewer if it is negative.
+    /// They count toward goal and limit, so dead objects that own much are collected in time, whatever their own size.
+    /// Adding may collect, like an allocation.
+    ///
+    /// ```
+    /// # use heapwood::{Config, Heap};
+    /// # // SAFETY: this program keeps no `Gc`.
+    /// # let heap = unsafe { Heap::new(Config::default()) }?;
+    /// # let m = heap.attach()?;
+    /// m.external(1 << 20)?;           // before the buffer is allocated
+    /// let buffer = vec![0u8; 1 << 20];
+    /// assert_eq!(heap.stats().external_bytes, 1 << 20);
+    /// drop(buffer);
+    /// m.external(-(1 << 20))?;        // when it was freed, on any attached thread
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Nothing is counted if the limit leaves no room for so many after a full collection, if more is given back than was
+    /// added, or inside [`Mutator::blocking`].
+    pub fn external(&self, change: isize) -> Result<(), ExternalError> {
+        self.raw().external(change)
     }
 
     /// Stops here if another thread wants to collect. Allocation polls by itself. A long loop that does not allocate

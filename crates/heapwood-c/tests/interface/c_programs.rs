@@ -182,6 +182,11 @@ fn collections_are_asked_for_and_waited_for() {
 }
 
 #[test]
+fn buffers_outside_the_heap_are_counted() {
+    assert_eq!(passes("tests/c/external.c", &[&[]]), "the process does not grow\n");
+}
+
+#[test]
 fn a_plugins_objects_live_until_it_is_closed() {
     let plugin = Path::new(OUT).join(format!("plugin-{}.so", std::process::id()));
     let source = Path::new(CRATE).join("tests/c/plugin.c");

@@ -78,7 +78,8 @@ impl Cause {
             // A large object may take the place of one that is old.
             Cause::BudgetExhausted(bytes) => {
                 nursery.next() != NextCollection::Full
-                    && state.cycles().live().saturating_add(bytes)
+                    && (state.cycles().live() + state.space().external().rose_since_full())
+                        .saturating_add(bytes)
                         <= state.cycles().goal().load(Ordering::Relaxed)
             }
             Cause::Program(kind) => kind == Collection::Young && nursery.remembers(),

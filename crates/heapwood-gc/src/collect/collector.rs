@@ -74,9 +74,10 @@ impl Work {
         }
     }
 
-    /// The size of the heap when the last collection ended: what is alive, and what arenas have left.
+    /// The size of the heap when the last collection ended: what is alive, and what arenas have left; and what has come outside it since
+    /// the last full collection.
     pub(super) fn size(&self, state: &State) -> usize {
-        state.cycles().live() + self.left_by_arenas
+        state.cycles().live() + self.left_by_arenas + state.space().external().rose_since_full()
     }
 
     /// How many bytes may be allocated in a new heap before its first collection, whether stores are remembered from the
@@ -327,8 +328,10 @@ impl Collector {
     /// room up to the goal.
     fn starts_marking(&self, state: &State, work: &mut Work, cause: Cause) -> bool {
         let Cause::BudgetExhausted(bytes) = cause else { return false };
-        let room = state.cycles().goal().load(Ordering::Relaxed).saturating_sub(work.size(state));
-        let allocated = state.space().stats().allocated_in_cycle;
+        // What has come outside the heap in this cycle counts as allocated in it.
+        let rose = state.space().external().change().rose;
+        let room = (state.cycles().goal().load(Ordering::Relaxed) + rose).saturating_sub(work.size(state));
+        let allocated = state.space().stats().allocated_in_cycle + rose;
         let starts = core::mem::take(&mut work.concurrent.starts_next)
             && work.session.is_none()
             && allocated.saturating_add(bytes) < room;

@@ -23,7 +23,7 @@ impl Collector {
     pub(crate) fn marks_concurrently(&self, state: &State) -> bool {
         self.concurrent().applies(state.cycles().live())
             && self.may_mark_beside(state)
-            && !self.pacer().is_near_limit(state.cycles().live())
+            && !self.pacer().is_near_limit((state.cycles().live(), state.space().external().level()))
     }
 
     /// Whether what marking calls may run beside the program.

@@ -208,8 +208,10 @@ impl Mutator {
         // These questions take locks: no signal may stop the thread while it holds one.
         let _no_preempt = self.record().no_preempt();
         let was_taken = || {
-            let allocated = space.stats().allocated_in_cycle;
-            mine < MOST_COLLECTIONS && pacer.was_used_up(space.most_bytes(), state.cycles().live(), allocated)
+            let allocated = space.stats().allocated_in_cycle + space.external().change().rose;
+            let live = state.cycles().live();
+            mine < MOST_COLLECTIONS
+                && pacer.was_used_up(space.most_bytes(), (live, space.external().level()), allocated)
         };
         let arenas = || {
             let arenas = space.arenas();
@@ -226,7 +228,10 @@ impl Mutator {
         };
         let live = self.shared().cycles().live();
         match refused {
-            SpaceError::Limit { limit, .. } => AllocError::Limit { bytes, limit, live, arenas },
+            SpaceError::Limit { limit, .. } => {
+                let external = self.shared().space().external().level();
+                AllocError::Limit { bytes, limit, live, arenas, external }
+            }
             SpaceError::Memory { most, .. } => AllocError::Memory { bytes, most, live, arenas },
             SpaceError::ReservationFull(e) => AllocError::ReservationFull(e),
             SpaceError::Kernel(e) => AllocError::Kernel(e),

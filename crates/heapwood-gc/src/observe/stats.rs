@@ -252,4 +252,9 @@ stats! {
     floating_objects: usize, Count, Level;
     /// Bytes of floating garbage, as `floating_objects`.
     floating_bytes: usize, Bytes, Level;
+    /// Bytes outside the heap that its objects own, as the program has told (`hw_external`). They count toward goal and limit, and are
+    /// no part of the other sizes.
+    external_bytes: usize, Bytes, Level;
+    /// Bytes of these that were ever added.
+    external_added_bytes: u64, Bytes, Total;
 }

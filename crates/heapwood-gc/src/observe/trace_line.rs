@@ -27,6 +27,8 @@ pub(crate) struct TraceLine<'t> {
     pub(crate) goal: usize,
     /// Bytes of stacks, and of other roots, that were scanned.
     pub(crate) roots: RootBytes,
+    /// Bytes outside the heap, and all that were ever added.
+    pub(crate) external: (usize, u64),
     /// The program asked for it.
     pub(crate) forced: bool,
     /// The space's statistics now and after the last collection.
@@ -114,6 +116,9 @@ impl TraceLine<'_> {
             if let Some(floating) = floating {
                 write!(f, " floating={}", floating.objects)?;
             }
+        }
+        if self.external.1 > 0 {
+            write!(f, " external_KiB={}", self.external.0 >> 10)?;
         }
         write!(f, " sweep_ms={} recovery_ms={}", sum(reclaimed.sweep_ns), sum(reclaimed.recovery_ns))?;
         let [allocation, background, collector] = reclaimed.spans;

@@ -222,6 +222,7 @@ impl Owner<'_> {
             central.note_refilling_mutator();
         }
         self.sweeper().settle(central, self.cache().take_account());
+        central.note_external(self.heap().external().change().rose);
         self.sweeper().return_swept(central, self.cache().swept_spans().take());
     }
 

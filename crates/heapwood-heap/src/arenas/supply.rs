@@ -101,7 +101,7 @@ impl Sweeper {
         loop {
             {
                 let mut central = self.lock();
-                if heap.check_limit(central.growth(), count).is_ok() {
+                if heap.check_limit(central.growth(), count.bytes()).is_ok() {
                     if let Some(run) = aligned() {
                         return Ok(run);
                     }

@@ -11,6 +11,7 @@ use crate::freed::FreedBits;
 use crate::layout::pointer_bits::PointerBits;
 use crate::layout::shape_id::ShapeId;
 use crate::marks::Marks;
+use crate::pages::external::External;
 use crate::pages::first_touch::FirstTouch;
 use crate::pages::memory::Memory;
 use crate::policy::growth;
@@ -43,6 +44,7 @@ pub(crate) struct PageHeap {
     freed: FreedBits,
     pointer_bits: PointerBits,
     pages: CachePadded<SharedPages<Bits48>>,
+    external: CachePadded<External>,
 }
 
 /// The right to grow a page heap, and to take pages under its limit. There is one, behind the central lock.
@@ -80,6 +82,7 @@ impl PageHeap {
                 Err(NewError::Refused(e)) => return Err(e),
                 Err(e) => unreachable!("reservations are clamped to MAX_RESERVATION: {e}"),
             },
+            external: CachePadded::default(),
         };
         Ok((heap, GrowthToken { touched: FirstTouch::new() }))
     }
@@ -148,13 +151,31 @@ impl PageHeap {
         self.limit.is_some()
     }
 
-    /// Checks that the limit allows `count` more pages.
-    pub(crate) fn check_limit(&self, _: &mut GrowthToken, count: PageCount) -> Result<(), SpaceError> {
-        let in_use = || (self.pages.in_use().0 + count.0).saturating_mul(PAGE_SIZE);
+    /// The bytes outside the heap.
+    #[inline(always)]
+    pub(crate) fn external(&self) -> &External {
+        &self.external
+    }
+
+    /// The bytes that count against a limit: of pages in use, and outside the heap.
+    fn counted_bytes(&self) -> usize {
+        self.pages.in_use().bytes().saturating_add(self.external.level())
+    }
+
+    /// Checks that the limit allows so many more bytes.
+    pub(crate) fn check_limit(&self, _: &mut GrowthToken, bytes: usize) -> Result<(), SpaceError> {
         match self.limit {
-            Some(limit) if in_use() > limit => Err(SpaceError::Limit { limit, bytes: count.bytes() }),
+            Some(limit) if self.counted_bytes().saturating_add(bytes) > limit => {
+                Err(SpaceError::Limit { limit, bytes })
+            }
             _ => Ok(()),
         }
+    }
+
+    /// Whether so many more bytes would leave more than the last eighth below the limit, where all are counted.
+    pub(crate) fn has_much_below_limit(&self, bytes: usize) -> bool {
+        self.limit
+            .is_none_or(|limit| self.counted_bytes().saturating_add(bytes) < growth::cached_below(limit))
     }
 
     /// The pages that may be cached besides `count` that are taken: all but the last eighth of the limit, where every
@@ -162,18 +183,18 @@ impl PageHeap {
     pub(crate) fn spare_below_limit(&self, _: &mut GrowthToken, count: PageCount) -> PageCount {
         let Some(limit) = self.limit else { return self.most };
         let most = PageCount::from_bytes(growth::cached_below(limit)).0;
-        PageCount(most.saturating_sub(self.pages.in_use().0 + count.0))
+        PageCount(most.saturating_sub(self.counted_bytes() / PAGE_SIZE + count.0))
     }
 
     /// Whether the heap is so near its limit that no page is cached.
     #[inline]
     pub(crate) fn is_near_limit(&self) -> bool {
-        self.limit.is_some_and(|limit| self.pages.in_use().bytes() >= growth::cached_below(limit))
+        self.limit.is_some_and(|limit| self.counted_bytes() >= growth::cached_below(limit))
     }
 
     /// Takes free pages, if there are some and the limit allows them.
     pub(crate) fn take_counted(&self, growth: &mut GrowthToken, count: PageCount) -> Option<PageRun> {
-        self.check_limit(growth, count).ok()?;
+        self.check_limit(growth, count.bytes()).ok()?;
         self.pages.allocate_uncached(count).ok()
     }
 
@@ -294,7 +315,8 @@ impl PageHeap {
     pub(crate) fn stay_within_limit(&self, taken: PageCount) {
         let Some(limit) = self.limit else { return };
         for _ in 0..growth::runs_at_limit(taken) {
-            let over = self.resident_bytes().saturating_sub(limit).div_ceil(PAGE_SIZE);
+            let counted = self.resident_bytes().saturating_add(self.external.level());
+            let over = counted.saturating_sub(limit).div_ceil(PAGE_SIZE);
             if over == 0 || self.release(Effort::Full, growth::run_at_limit(over)).is_none() {
                 return;
             }

@@ -19,4 +19,4 @@ pub(crate) mod share;
 pub(crate) mod sweep;
 mod tunables;
 
-pub(crate) use tunables::arenas;
+pub(crate) use tunables::{arenas, external};

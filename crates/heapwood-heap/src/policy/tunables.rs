@@ -78,6 +78,14 @@ pub(super) mod growth {
     pub(in crate::policy) const FIRST_TOUCH_BACKOFF_PART: usize = 2;
 }
 
+/// Bytes outside the heap.
+pub(crate) mod external {
+    /// Whoever adds bytes looks at the budget, under the central lock, once for each of these parts of what is left of it, and for no
+    /// fewer bytes.
+    pub(crate) const STEP_PART: usize = 8;
+    pub(crate) const LEAST_STEP: usize = 64 << 10;
+}
+
 /// Arenas in the account of a mutator (docs/results/2026-11/arenas.tsv).
 pub(crate) mod arenas {
     /// Bytes that arenas left to the collector are announced before the next refill once they reach this.

@@ -184,6 +184,8 @@ pub(crate) struct Central {
     unswept: usize,
     touched: usize,
     budget: usize,
+    /// What the bytes outside the heap have risen by in this cycle, as far as somebody has looked.
+    external: usize,
     /// The heap size at which a collection is due.
     goal: usize,
     /// Mutators that refilled in this cycle, and in the previous one.
@@ -256,6 +258,7 @@ impl Central {
             unswept: 0,
             touched: 0,
             budget: usize::MAX,
+            external: 0,
             goal: 0,
             refilling_mutators: 0,
             refilling_mutators_before: 0,
@@ -474,6 +477,7 @@ impl Central {
     pub(crate) fn begin_cycle(&mut self, after: Collection, budget: usize, goal: usize) -> usize {
         (self.sweep_from, self.large_from) = (1, 0);
         (self.budget, self.goal, self.pages_wanted) = (budget, goal, false);
+        self.external = 0;
         self.refilling_mutators_before = core::mem::take(&mut self.refilling_mutators);
         let touched = core::mem::take(&mut self.touched);
         self.unswept = if after == Collection::Full { self.listed } else { touched };
@@ -506,9 +510,24 @@ impl Central {
         Share { bytes: share::share(self.goal, self.mutators()) }
     }
 
+    /// Notes what the bytes outside the heap have risen by in this cycle.
+    pub(crate) fn note_external(&mut self, rose: usize) {
+        self.external = rose;
+    }
+
+    /// Bytes used of the budget.
+    fn used(&self) -> usize {
+        self.counts.in_cycle.saturating_add(self.external)
+    }
+
+    /// Bytes left of the budget.
+    pub(crate) fn left_bytes(&self) -> usize {
+        self.budget.saturating_sub(self.used())
+    }
+
     /// Pages left of the budget.
     fn left(&self) -> usize {
-        self.budget.saturating_sub(self.counts.in_cycle) / PAGE_SIZE
+        self.left_bytes() / PAGE_SIZE
     }
 
     /// The remaining budget, and the mutators that divide it.
@@ -535,8 +554,8 @@ impl Central {
     /// Whether a collection is due before `bytes` more are allocated: they exceed the budget, and something was
     /// allocated since the last collection, so that another may help.
     pub(crate) fn collection_due(&self, bytes: usize) -> bool {
-        let allocated = self.counts.in_cycle;
-        allocated > 0 && allocated.saturating_add(bytes) > self.budget
+        let used = self.used();
+        used > 0 && used.saturating_add(bytes) > self.budget
     }
 
     /// Adds a mutator's account to the counters.

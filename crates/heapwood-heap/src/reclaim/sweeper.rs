@@ -289,6 +289,7 @@ impl Sweeper {
         goal: usize,
     ) -> usize {
         self.heap.marks().begin_cycle(after);
+        self.heap.external().begin_cycle(after, budget);
         if after == Collection::Full {
             self.heap.pages().new_cycle();
         }
@@ -526,7 +527,7 @@ impl Sweeper {
             let mut central = self.lock();
             // Spans that other threads are sweeping become free in a moment.
             let mut wait = self.gate.is_anyone_inside();
-            let found = heap.check_limit(central.growth(), count).and_then(|()| {
+            let found = heap.check_limit(central.growth(), count.bytes()).and_then(|()| {
                 if let Some(run) = heap.take_counted(central.growth(), count) {
                     return Ok(Some(run));
                 }
@@ -562,7 +563,7 @@ impl Sweeper {
             return self.find_pages(target, count);
         }
         let mut central = self.lock();
-        self.heap.check_limit(central.growth(), count).ok()?;
+        self.heap.check_limit(central.growth(), count.bytes()).ok()?;
         let target = target.at_most(self.heap.spare_below_limit(central.growth(), count));
         self.find_pages(target, count)
     }

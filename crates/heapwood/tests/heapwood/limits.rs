@@ -2,7 +2,7 @@
 //! works again when there is room.
 
 use crate::common::*;
-use heapwood::{AllocError, Config, Mutator, Root};
+use heapwood::{AllocError, Config, ExternalError, Mutator, Root};
 use std::sync::Mutex;
 
 const LIMIT: usize = 8 << 20;
@@ -135,4 +135,21 @@ fn threads_share_the_limit() {
     });
     assert!(held * 32 <= LIMIT, "{held} objects of 32 bytes under a limit of {LIMIT}");
     assert!(held * 32 > LIMIT / 2, "only {held} objects of 32 bytes under a limit of {LIMIT}");
+}
+
+/// A mapped file, say: the owner is small, what it owns counts.
+#[test]
+fn bytes_outside_the_heap_count_toward_the_limit() {
+    let heap = heap(LIMITED);
+    let m = heap.attach().unwrap();
+    m.external(LIMIT as isize / 2).unwrap();
+    let refused = m.external(LIMIT as isize / 2 + 1).unwrap_err();
+    assert!(
+        matches!(refused, ExternalError::Alloc(AllocError::Limit { external, .. }) if external == LIMIT / 2)
+    );
+    assert!(m.try_alloc_slice::<u8>(LIMIT * 5 / 8, |_| 0).is_err());
+    assert!(m.external(-(LIMIT as isize)).unwrap_err().to_string().contains("give back what was added"));
+    m.external(-(LIMIT as isize / 2)).unwrap();
+    assert!(m.try_alloc_slice::<u8>(LIMIT * 5 / 8, |_| 0).is_ok());
+    assert_eq!((heap.stats().external_bytes, heap.stats().external_added_bytes), (0, LIMIT as u64 / 2));
 }

@@ -13,7 +13,7 @@ use crate::pause::Pause;
 use crate::policy::{Efficiency, LEAST_BUDGET, MarkCycle, NextCollection, Spent};
 use crate::state::State;
 use core::sync::atomic::Ordering;
-use heapwood_heap::{AllocatedInCycle, Collection};
+use heapwood_heap::{AllocatedInCycle, Collection, ExternalChange};
 use heapwood_os::process::{clock, cores};
 
 /// The totals of a collection, in bytes.
@@ -25,6 +25,8 @@ pub(in crate::collect) struct CollectionTotals {
     cpu_ns: u64,
     /// Stacks that were scanned.
     stacks: usize,
+    /// What has come and gone outside the heap since the last collection.
+    external: ExternalChange,
     /// What counted as alive before, was handed out since, and is alive now.
     pub(super) old: usize,
     pub(super) allocated: usize,
@@ -36,11 +38,11 @@ impl CollectionTotals {
         (self.old + self.allocated).saturating_sub(self.live)
     }
 
-    /// What it freed for its time.
+    /// What it freed for its time. Of memory outside the heap nobody knows yet what it will free: what the last one freed stands for that.
     fn efficiency(&self) -> Efficiency {
         Efficiency {
-            allocated: self.allocated,
-            freed: self.freed(),
+            allocated: self.allocated + self.external.rose,
+            freed: self.freed() + self.external.fell,
             ns: self.ns,
             since: self.since,
             stacks: self.stacks,
@@ -71,19 +73,21 @@ impl Work {
         })
     }
 
-    /// Tells the start of concurrent markings what a full collection has found; the last one before found `last` bytes.
+    /// Tells the start of concurrent markings what a full collection has found; the last one before found `last` bytes, and `rose` have
+    /// come outside the heap since.
     fn learn_rates(
         &mut self,
         totals: &CollectionTotals,
         concurrent: Option<(MarkCycle, usize)>,
         last: usize,
+        rose: usize,
     ) {
         let now = clock::monotonic_ns();
         let start = &mut self.concurrent.start;
         let unseen = concurrent.map_or(0, |(_, promoted)| promoted);
         let grown = (totals.old + totals.allocated).saturating_sub(last);
         start.after_growth(
-            grown,
+            grown + rose,
             now.saturating_sub(core::mem::replace(&mut self.concurrent.full_ended, now)),
         );
         start.after_full(totals.live, grown.saturating_sub(unseen), totals.freed());
@@ -130,7 +134,8 @@ impl Collector {
             work.spent += cpu_ns;
             work.stopped += ns;
         }
-        CollectionTotals { ns, since, cpu_ns, stacks: pause.stack_bytes(), old, allocated, live }
+        let (stacks, external) = (pause.stack_bytes(), pause.space().external().change());
+        CollectionTotals { ns, since, cpu_ns, stacks, external, old, allocated, live }
     }
 
     /// Sets when the next collection is due.
@@ -145,20 +150,24 @@ impl Collector {
     ) -> NextCycle {
         let (state, efficiency) = (pause.state(), totals.efficiency());
         let goal_before = state.cycles().goal().load(Ordering::Relaxed);
+        let external = pause.space().external();
+        // The goal is for what comes outside the heap after the last full collection.
+        let (outside, mut rose) = (external.level(), external.rose_since_full());
         let mut goal = goal_before;
         match kind {
             PauseKind::Full | PauseKind::FinalMark(_) => {
                 let ended = work.concurrent.ended.take();
                 let last = state.cycles().live_in_full();
-                work.learn_rates(totals, ended, last);
+                work.learn_rates(totals, ended, last, core::mem::take(&mut rose));
                 state.cycles().set_live_in_full(totals.live);
                 // The heap does not grow for floating garbage, and room for it is a part of the growth, of which a half is left in
                 // any case.
                 let floating = ended.map_or(0, |(_, promoted)| work.concurrent.start.floating(promoted));
-                let growth = self.growth(pause, work, (totals, last), totals.live.saturating_sub(floating));
+                let alive = totals.live.saturating_sub(floating) + outside;
+                let growth = self.growth(pause, work, (totals, last), alive);
                 // Where the plan changed in the stop this asks the kernel now.
                 let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
-                goal = self.pacer().goal(totals.live, growth - floating.min(growth / 2), bounds);
+                goal = self.pacer().goal((totals.live, outside), growth - floating.min(growth / 2), bounds);
                 let beside = core::mem::take(&mut work.concurrent.beside);
                 work.concurrent.assists = 0;
                 work.nursery.after_full(
@@ -174,33 +183,40 @@ impl Collector {
         if kind.collection() == Collection::Young {
             work.concurrent.start.after_promotion(totals.live.saturating_sub(totals.old), totals.since);
         }
-        let size = totals.live + work.left_by_arenas;
+        let size = totals.live + work.left_by_arenas + rose;
         if let PauseKind::InitialMark(_) = kind {
             work.concurrent.started_at = size;
             let latest = work.concurrent.start.latest_end(size, goal);
             let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
-            goal = self.pacer().goal(size, latest - size, bounds);
+            goal = self.pacer().goal((size, outside - rose.min(outside)), latest - size, bounds);
         }
         state.cycles().set_sizes(totals.live, goal);
         let beside = self.marks_concurrently(state);
         let mut budget = work.nursery.budget(size, goal);
         work.concurrent.starts_next = false;
         if beside {
-            budget = self.start_concurrent(state, work, budget, goal);
+            budget = self.start_concurrent(state, work, size, budget, goal);
         }
         work.nursery.begin_cycle(beside);
         NextCycle { goal_before, goal, budget }
     }
 
-    /// Asks for a concurrent marking if it is time; otherwise the budget ends where it will be, if nothing else comes before.
-    fn start_concurrent(&self, state: &State, work: &mut Work, mut budget: usize, goal: usize) -> usize {
+    /// Asks for a concurrent marking of a heap of `size` bytes if it is time; otherwise the budget ends where it will be, if nothing else comes before.
+    fn start_concurrent(
+        &self,
+        state: &State,
+        work: &mut Work,
+        size: usize,
+        mut budget: usize,
+        goal: usize,
+    ) -> usize {
         let live = state.cycles().live_in_full();
         let always = || self.concurrent().is_always().then(|| goal - goal.saturating_sub(live) / 2);
         let mut starts_next = false;
         if work.session.is_none() {
             let Some(line) = work.concurrent.start.line(live, goal).or_else(always) else { return budget };
-            let left = line.saturating_sub(work.size(state));
-            if work.concurrent.start.is_due(work.size(state), line) {
+            let left = line.saturating_sub(size);
+            if work.concurrent.start.is_due(size, line) {
                 state.marking_requests().start();
             } else if work.nursery.next() == NextCollection::Full {
                 starts_next = true;

@@ -97,7 +97,13 @@ fn an_object_above_the_limit_or_the_address_range_is_refused() {
     let huge = pointer_free(&heap, LIMIT + 1);
     assert_eq!(
         mutator.allocate(huge).unwrap_err(),
-        AllocError::Limit { bytes: LIMIT + 1, limit: LIMIT, live: 0, arenas: Default::default() }
+        AllocError::Limit {
+            bytes: LIMIT + 1,
+            limit: LIMIT,
+            live: 0,
+            arenas: Default::default(),
+            external: 0
+        }
     );
     assert!(mutator.allocate(pointer_free(&heap, LIMIT)).is_ok());
 

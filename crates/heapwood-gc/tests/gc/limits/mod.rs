@@ -1,5 +1,7 @@
-//! What a heap may not have: memory beyond a limit, memory that the kernel refuses, pages of the heap's own size.
+//! What a heap may not have: memory beyond a limit, memory that the kernel refuses, pages of the heap's own size; and
+//! memory outside the heap, which counts.
 
+mod external;
 mod kernel_pages;
 mod limit;
 mod refusal;

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 /// The line as those who parse Go's read it: the fields of runtime/extern.go, and behind a bar what is this heap's own.
 const LINE: &str = r"^gc (?<number>\d+) @(?<at>\d+\.\d{3})s (?<percent>\d+)%: (?<prep>[\d.]+)\+(?<mark>[\d.]+)\+(?<end>[\d.]+) ms clock, (?<prep_cpu>[\d.]+)\+(?<assist>[\d.]+)/(?<background>[\d.]+)/(?<idle>[\d.]+)\+(?<end_cpu>[\d.]+) ms cpu, (?<size>\d+)->(?<found>\d+)->(?<live>\d+) MB, (?<goal>\d+) MB goal, (?<stacks>\d+) MB stacks, (?<globals>\d+) MB globals, (?<processors>\d+) P(?<forced> \(forced\))? \| (?<own>.*)$";
 
-const OWN: &str = r"^kind=(?<kind>full|young|start|end|degenerated) cause=(?<cause>budget|no-room|program|idle|marker) prep_ms=[\d.]+ stop_ms=(?<stop>[\d.]+)( awaited=(?<awaited>\d+) awaited_ms=(?<awaited_ms>[\d.]+))?( beside_ms=[\d.]+ beside_KiB=(?<beside>\d+) assists=(?<assists>\d+) shaded=(?<shaded>\d+)( floating=(?<floating>\d+))?)? sweep_ms=[\d.]+\+[\d.]+\+[\d.]+ recovery_ms=[\d.]+\+[\d.]+\+[\d.]+ swept=(?<allocation>\d+)\+(?<others>\d+)\+(?<collector>\d+) small_KiB=(?<small>\d+) taken=(?<taken>\d+) returned=\d+ refills=\d+ locks=(?<spans>\d+)\+(?<pages>\d+) rmws=(?<rmws>\d+)( locks_per_MiB=(?<rate>[\d.]+) rmws_per_MiB=[\d.]+)?$";
+const OWN: &str = r"^kind=(?<kind>full|young|start|end|degenerated) cause=(?<cause>budget|no-room|program|idle|marker) prep_ms=[\d.]+ stop_ms=(?<stop>[\d.]+)( awaited=(?<awaited>\d+) awaited_ms=(?<awaited_ms>[\d.]+))?( beside_ms=[\d.]+ beside_KiB=(?<beside>\d+) assists=(?<assists>\d+) shaded=(?<shaded>\d+)( floating=(?<floating>\d+))?)?( external_KiB=(?<external>\d+))? sweep_ms=[\d.]+\+[\d.]+\+[\d.]+ recovery_ms=[\d.]+\+[\d.]+\+[\d.]+ swept=(?<allocation>\d+)\+(?<others>\d+)\+(?<collector>\d+) small_KiB=(?<small>\d+) taken=(?<taken>\d+) returned=\d+ refills=\d+ locks=(?<spans>\d+)\+(?<pages>\d+) rmws=(?<rmws>\d+)( locks_per_MiB=(?<rate>[\d.]+) rmws_per_MiB=[\d.]+)?$";
 
 const FIVE_LINES: &str = "^\tTotal GC prep time:  (?<prep>\\d+) milliseconds\n\tTotal mark time:  (?<mark>\\d+) milliseconds\n\
                           \tTotal sweep time:  (?<sweep>\\d+) milliseconds\n\
@@ -164,6 +164,7 @@ fn a_line_a_collection_reads_as_gos() {
             mine.name("awaited").is_none() && mine.name("beside").is_none(),
             "there is one thread: {text}"
         );
+        assert!(mine.name("external").is_none(), "nothing is outside: {text}");
         let number = |name: &str| mine[name].parse::<u64>().unwrap();
         // Between two collections: all that the first found dead is swept, by the thread or by the collection.
         let swept = number("allocation") + number("others") + number("collector");
@@ -172,6 +173,24 @@ fn a_line_a_collection_reads_as_gos() {
         assert_eq!(number("taken") > 0, i > 0, "nothing lies on lists before the first: {text}");
         assert!(mine["rate"].parse::<f64>().unwrap() > 0.0, "{text}");
     }
+}
+
+#[test]
+fn a_line_has_what_is_outside_the_heap() {
+    let own = Regex::new(OWN).unwrap();
+    let text = told(Some("trace=1"), || {
+        let heap = heap(FULL.background_release(false));
+        let mutator = attach(&heap);
+        for change in [3 << 20, -(1 << 20), -(2 << 20)] {
+            mutator.external(change).unwrap();
+            mutator.collect().unwrap();
+        }
+    });
+    let behind_the_bar = text.lines().map(|line| line.split_once(" | ").unwrap().1);
+    let told: Vec<_> = behind_the_bar
+        .map(|l| own.captures(l).unwrap_or_else(|| panic!("{l}"))["external"].to_string())
+        .collect();
+    assert_eq!(told, ["3072", "2048", "0"], "{text}");
 }
 
 /// Begins markings beside the program and ends them in all ways: by themselves, for the program, for an allocation.

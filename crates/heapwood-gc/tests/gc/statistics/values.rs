@@ -155,6 +155,7 @@ fn every_statistic_has_its_value_and_help() {
             _ => {}
         }
     }
+    mutator.external(1000).unwrap();
     drop(mutator);
     heap.memory().release_free();
     let stats = heap.inspect().stats();

@@ -1,0 +1,237 @@
+//! The bytes outside the heap that its objects own, as the program tells: buffers, mapped files, what a library has allocated.
+//! They count against the heap's limit and against the budget of a cycle like pages, and have none.
+//!
+//! What counts against a budget is what the level has risen by since its lowest point in the cycle: a collection finds dead
+//! objects, and the program gives back their bytes afterwards. If all of the level counted, a heap would get room for them a second time,
+//! with each collection more (docs/design/finalization.md). Invariant: the level is the sum of what was added less the sum of what was given back, exactly:
+//! no thread keeps a part of it.
+
+use crate::error::ExternalError;
+use crate::marks::Collection;
+use crate::policy::external::{LEAST_STEP, STEP_PART};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+
+/// The most bytes there can be.
+const MOST: usize = isize::MAX as usize;
+
+/// The level of one heap, and its lowest points. Its orders are relaxed: nothing is published by it, and a collection reads it
+/// in a stop.
+#[derive(Default)]
+pub(crate) struct External {
+    level: AtomicUsize,
+    /// All that was ever added.
+    added: AtomicU64,
+    /// The level when the cycle began, and the lowest since; and since the last full collection.
+    began: AtomicUsize,
+    lowest: AtomicUsize,
+    lowest_since_full: AtomicUsize,
+    /// Whoever reaches this level looks at the budget, and again after so many bytes.
+    look_at: AtomicUsize,
+    step: AtomicUsize,
+}
+
+/// How the bytes outside the heap have changed in a cycle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ExternalChange {
+    /// What they have fallen by, below their level when the last collection ended: since that found dead objects.
+    pub fell: usize,
+    /// What they have risen by since they were fewest.
+    pub rose: usize,
+}
+
+impl External {
+    /// The bytes now.
+    pub(crate) fn level(&self) -> usize {
+        self.level.load(Relaxed)
+    }
+
+    /// All bytes that were ever added.
+    pub(crate) fn added(&self) -> u64 {
+        self.added.load(Relaxed)
+    }
+
+    /// The change in this cycle.
+    pub(crate) fn change(&self) -> ExternalChange {
+        let lowest = self.lowest.load(Relaxed);
+        ExternalChange {
+            fell: self.began.load(Relaxed).saturating_sub(lowest),
+            rose: self.level().saturating_sub(lowest),
+        }
+    }
+
+    /// What they have risen by since they were fewest after the last full collection.
+    pub(crate) fn rose_since_full(&self) -> usize {
+        self.level().saturating_sub(self.lowest_since_full.load(Relaxed))
+    }
+
+    /// Whether so many more can be counted.
+    pub(crate) fn check(&self, bytes: usize) -> Result<(), ExternalError> {
+        self.more(self.level(), bytes).map(|_| ())
+    }
+
+    fn more(&self, level: usize, bytes: usize) -> Result<usize, ExternalError> {
+        let more = level.checked_add(bytes).filter(|&more| more <= MOST);
+        more.ok_or(ExternalError::TooMany { bytes, level })
+    }
+
+    /// Whether the budget is to be looked at before so many more are added.
+    pub(crate) fn is_to_look(&self, bytes: usize) -> bool {
+        self.level().saturating_add(bytes) > self.look_at.load(Relaxed)
+    }
+
+    /// The budget was looked at before so many more are added, and then has `left` bytes.
+    pub(crate) fn looked(&self, bytes: usize, left: usize) {
+        let step = LEAST_STEP.max(left / STEP_PART);
+        self.step.store(step, Relaxed);
+        self.look_at.store(self.level().saturating_add(bytes).saturating_add(step), Relaxed);
+    }
+
+    /// Adds bytes.
+    ///
+    /// # Errors
+    /// There would be more than memory can hold.
+    pub(crate) fn add(&self, bytes: usize) -> Result<(), ExternalError> {
+        let mut level = self.level();
+        loop {
+            let more = self.more(level, bytes)?;
+            match self.level.compare_exchange_weak(level, more, Relaxed, Relaxed) {
+                Ok(_) => break,
+                Err(now) => level = now,
+            }
+        }
+        self.added.fetch_add(bytes as u64, Relaxed);
+        Ok(())
+    }
+
+    /// Takes bytes away.
+    ///
+    /// # Errors
+    /// There are fewer.
+    pub(crate) fn give_back(&self, bytes: usize) -> Result<(), ExternalError> {
+        let mut level = self.level();
+        let less = loop {
+            let less = level.checked_sub(bytes).ok_or(ExternalError::MoreThanAdded { bytes, level })?;
+            match self.level.compare_exchange_weak(level, less, Relaxed, Relaxed) {
+                Ok(_) => break less,
+                Err(now) => level = now,
+            }
+        };
+        for (mark, to) in [
+            (&self.lowest, less),
+            (&self.lowest_since_full, less),
+            (&self.look_at, less.saturating_add(self.step.load(Relaxed))),
+        ] {
+            if to < mark.load(Relaxed) {
+                mark.fetch_min(to, Relaxed);
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins the cycle after a marking, with a budget in bytes. All mutators are stopped.
+    pub(crate) fn begin_cycle(&self, after: Collection, budget: usize) {
+        let level = self.level();
+        self.began.store(level, Relaxed);
+        self.lowest.store(level, Relaxed);
+        if after == Collection::Full {
+            self.lowest_since_full.store(level, Relaxed);
+        }
+        self.looked(0, budget);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_level_is_exact_and_refuses_what_cannot_be() {
+        let external = External::default();
+        external.add(100).unwrap();
+        external.give_back(40).unwrap();
+        assert_eq!((external.level(), external.added()), (60, 100));
+        assert_eq!(external.give_back(61), Err(ExternalError::MoreThanAdded { bytes: 61, level: 60 }));
+        for bytes in [MOST - 59, MOST, usize::MAX] {
+            let refused = Err(ExternalError::TooMany { bytes, level: 60 });
+            assert_eq!((external.check(bytes), external.add(bytes)), (refused, refused));
+        }
+        assert_eq!((external.level(), external.added()), (60, 100), "nothing has changed");
+        external.add(MOST - 60).unwrap();
+        external.give_back(MOST).unwrap();
+        assert_eq!(external.level(), 0);
+    }
+
+    #[test]
+    fn what_has_risen_counts_from_the_lowest_point() {
+        let external = External::default();
+        let change = |external: &External| (external.change().fell, external.change().rose);
+        external.add(100).unwrap();
+        assert_eq!((change(&external), external.rose_since_full()), ((0, 100), 100));
+        external.begin_cycle(Collection::Full, 0);
+        assert_eq!((change(&external), external.rose_since_full()), ((0, 0), 0));
+        // Buffers of dead objects are given back, and others come.
+        external.give_back(80).unwrap();
+        external.add(50).unwrap();
+        assert_eq!((change(&external), external.rose_since_full()), ((80, 50), 50));
+        external.begin_cycle(Collection::Young, 0);
+        assert_eq!((change(&external), external.rose_since_full()), ((0, 0), 50));
+        // A buffer that comes and goes is no change.
+        for _ in 0..10 {
+            external.add(30).unwrap();
+            external.give_back(30).unwrap();
+        }
+        assert_eq!((change(&external), external.rose_since_full()), ((0, 0), 50));
+        external.give_back(60).unwrap();
+        assert_eq!((change(&external), external.rose_since_full()), ((60, 0), 0));
+    }
+
+    #[test]
+    fn the_budget_is_looked_at_in_steps() {
+        let external = External::default();
+        let mut looks = 0;
+        let mut add = |bytes, left| {
+            if external.is_to_look(bytes) {
+                looks += 1;
+                external.looked(bytes, left);
+            }
+            external.add(bytes).unwrap();
+        };
+        for _ in 0..1000 {
+            add(LEAST_STEP / 10, 0);
+        }
+        assert!((80..=100).contains(&looks), "{looks} looks for 100 steps");
+        let before = looks;
+        let mut add = |bytes, left| {
+            if external.is_to_look(bytes) {
+                looks += 1;
+                external.looked(bytes, left);
+            }
+            external.add(bytes).unwrap();
+        };
+        add(LEAST_STEP, 800 * LEAST_STEP);
+        for _ in 0..90 {
+            add(LEAST_STEP, 800 * LEAST_STEP);
+        }
+        assert_eq!(looks, before + 1, "an eighth of 800 steps is left");
+        // After much was given back it is looked at by the same step, not by the old level.
+        external.give_back(external.level()).unwrap();
+        assert!(!external.is_to_look(100 * LEAST_STEP) && external.is_to_look(100 * LEAST_STEP + 1));
+    }
+
+    #[test]
+    fn threads_add_and_give_back_at_once() {
+        let external = External::default();
+        std::thread::scope(|scope| {
+            for i in 1..=2 {
+                let external = &external;
+                scope.spawn(move || {
+                    for _ in 0..10_000 {
+                        external.add(3 * i).unwrap();
+                        external.give_back(2 * i).unwrap();
+                    }
+                });
+            }
+        });
+        assert_eq!((external.level(), external.added()), (30_000, 90_000));
+    }
+}
