@@ -735,6 +735,31 @@ hw_status hw_collect_wait(hw_mutator *m, hw_ticket ticket);
  * collect. */
 hw_status hw_collect_done(hw_mutator *m, hw_ticket ticket, bool *done);
 
+/* How many full collections have ended, in one load: an epoch for caches. NULL is 0. */
+uint64_t hw_full_collections(const hw_heap *heap);
+
+/* Calls fn(arg, moment, kind) twice in each pause of the heap, before anything is marked and before the threads go on, in
+ * place of the function that was set before; fn NULL: none. moment is HW_COLLECTION_START or HW_COLLECTION_END; by then
+ * hw_full_collections and hw_stats_get have counted the collection. kind is
+ *   HW_COLLECTION_YOUNG          a young collection;
+ *   HW_COLLECTION_FULL           a full one in one stop;
+ *   HW_COLLECTION_MARKING_START  a young one that starts a full marking beside the program;
+ *   HW_COLLECTION_MARKING_END    the end of that: it is a full collection.
+ * fn runs with all threads stopped, on the thread that collects, which is attached, never on one of the heap's own. So while a
+ * function is set a marking beside the program starts and ends when a thread allocates and needs more memory than it has at
+ * hand, or waits for a collection; and an idle heap is not collected. fn is brief, waits for no other thread, does not fork,
+ * longjmp or unwind, does with stops by signals only what a signal handler may, and uses no heap but for statistics and hw_full_collections: what it calls else of this one is refused
+ * (HW_ESTATE, NULL), inline allocation, too. Set during a marking, it sees the end of that.
+ * HW_ESTATE: called from it, from a trace function, or inside a blocking region. May collect. */
+#define HW_COLLECTION_START 0u
+#define HW_COLLECTION_END 1u
+#define HW_COLLECTION_YOUNG 0u
+#define HW_COLLECTION_FULL 1u
+#define HW_COLLECTION_MARKING_START 2u
+#define HW_COLLECTION_MARKING_END 3u
+typedef void (*hw_collection_fn)(void *arg, uint32_t moment, uint32_t kind);
+hw_status hw_on_collection(hw_heap *heap, hw_collection_fn fn, void *arg, hw_error *why);
+
 /* Gives the memory of all free pages back to the system; *released, unless NULL, is how many bytes that may have been.
  * Only what a collection has found dead is free: collect first. Other threads go on meanwhile. */
 hw_status hw_release_free_memory(hw_heap *heap, size_t *released);

@@ -9,20 +9,23 @@ use crate::options::{Options, TRACE_WORDS};
 use crate::status::Status;
 use core::mem::{offset_of, size_of};
 use heapwood_gc::mutator::{BARRIER_OFFSET, BUFFERS_OFFSET, FRAMES_OFFSET, POLL_OFFSET};
-use heapwood_gc::{ClassParts, CollectionTicket, Frame, MEMORY_PARTS, OPTIONS, STATISTICS};
+use heapwood_gc::{
+    ClassParts, CollectionKind, CollectionMoment, CollectionTicket, Frame, MEMORY_PARTS, OPTIONS, STATISTICS,
+};
 use heapwood_heap::{AllocBuffer, ArenaHeader, MAX_SHAPES};
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 const HEADER: &str = include_str!("../include/heapwood.h");
-const SOURCES: [&str; 11] = [
+const SOURCES: [&str; 12] = [
     include_str!("alloc.rs"),
     include_str!("arena.rs"),
     include_str!("barrier.rs"),
     include_str!("control.rs"),
     include_str!("external.rs"),
     include_str!("heap.rs"),
+    include_str!("hook.rs"),
     include_str!("memory.rs"),
     include_str!("options.rs"),
     include_str!("roots.rs"),
@@ -116,6 +119,12 @@ fn constants_equal_the_headers() {
         ("HW_VERSION", VERSION as i32),
         ("HW_ARENA_RECYCLE", RECYCLE as i32),
         ("HW_FRAME_FIXED", Frame::FIXED as i32),
+        ("HW_COLLECTION_START", CollectionMoment::Start as i32),
+        ("HW_COLLECTION_END", CollectionMoment::End as i32),
+        ("HW_COLLECTION_YOUNG", CollectionKind::Young as i32),
+        ("HW_COLLECTION_FULL", CollectionKind::Full as i32),
+        ("HW_COLLECTION_MARKING_START", CollectionKind::MarkingStart as i32),
+        ("HW_COLLECTION_MARKING_END", CollectionKind::MarkingEnd as i32),
         ("sizeof(hw_status)", size_of::<Status>() as i32),
     ];
     let trace = TRACE_WORDS.map(|(name, words)| (name.to_string(), i64::from(words.bits())));

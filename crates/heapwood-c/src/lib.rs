@@ -10,6 +10,7 @@
 //! | [`error_report`] | an error as C gets it: a status and a sentence |
 //! | [`options`] | structs that begin with their size |
 //! | [`handle`] | the target of a heap's handle |
+//! | [`hook`] | a function that is called in each pause, and the epoch |
 //! | [`heap`] | heaps: creating, destroying |
 //! | [`threads`] | attaching, detaching, polling, blocking regions |
 //! | [`stacks`] | stacks that threads switch to |
@@ -32,6 +33,7 @@ pub mod error_report;
 pub mod external;
 pub mod handle;
 pub mod heap;
+pub mod hook;
 pub mod memory;
 pub mod options;
 pub mod roots;

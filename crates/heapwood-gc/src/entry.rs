@@ -7,6 +7,7 @@ pub(crate) mod attach;
 pub(crate) mod external;
 mod external_memory;
 pub(crate) mod free;
+mod hook;
 pub(crate) mod marking;
 mod memory;
 pub(crate) mod tickets;

@@ -204,6 +204,8 @@ pub enum MisuseError {
     InNative,
     /// Its thread is inside a trace function.
     Tracing,
+    /// Its thread is inside a hook of a collection.
+    Hook,
     /// Its thread was detached.
     Detached,
     /// It is another thread's.
@@ -221,6 +223,10 @@ impl fmt::Display for MisuseError {
             MisuseError::Tracing => {
                 "the heap is used inside a trace function, in the middle of a collection: such a function only reports \
                  pointers"
+            }
+            MisuseError::Hook => {
+                "the heap is used inside a hook of a collection, while threads are stopped: note there what is to be done, and do \
+                 it afterwards"
             }
             MisuseError::Detached => "the thread was detached from the heap: attach it again, and use what that returns",
             MisuseError::OtherThread => "this mutator is another thread's: each thread attaches for itself",

@@ -45,6 +45,7 @@ mod roots;
 pub mod settings;
 mod state;
 
+pub use collect::{CollectionHook, CollectionKind, CollectionMoment};
 pub use entry::arena::{MutatorArenas, arena_handle_error};
 pub use entry::attach::Attached;
 #[doc(hidden)]

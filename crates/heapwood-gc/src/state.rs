@@ -11,6 +11,7 @@ mod interruptions;
 mod marking_log;
 mod marking_requests;
 mod marking_threads;
+mod posted_pause;
 pub(crate) mod remembered;
 pub(crate) mod rescan_set;
 mod store_log;
@@ -24,6 +25,7 @@ pub use marking_log::ShadeCounts;
 pub(crate) use marking_log::{CHUNK_ENTRIES, Chunk, ChunkMemory, MarkingLog, ShadedChunk};
 pub(crate) use marking_requests::{MarkingRequest, MarkingRequests};
 pub(crate) use marking_threads::MarkingThreads;
+pub(crate) use posted_pause::{MarkerPause, PostedPause};
 pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{WakeOn, Wakeup};
 
@@ -58,6 +60,8 @@ pub(crate) struct State {
     marking_log: MarkingLog,
     /// Requests for concurrent markings.
     marking_requests: MarkingRequests,
+    /// A pause that the marker wants, and a thread of the program is to make.
+    posted: PostedPause,
     /// Full collections that the program has asked for.
     full_collections: FullCollections,
     /// Reasons for which stores take the slow path of the barrier; each mutator's flag is a copy.
@@ -84,6 +88,7 @@ impl State {
             remembered,
             marking_log: MarkingLog::new(),
             marking_requests: MarkingRequests::default(),
+            posted: PostedPause::default(),
             full_collections: FullCollections::default(),
             space,
             marking_threads: MarkingThreads::new(),
@@ -164,6 +169,12 @@ impl State {
     #[inline(always)]
     pub(crate) fn marking_requests(&self) -> &MarkingRequests {
         &self.marking_requests
+    }
+
+    /// A pause that the marker wants, and a thread of the program is to make.
+    #[inline(always)]
+    pub(crate) fn posted(&self) -> &PostedPause {
+        &self.posted
     }
 
     /// Full collections that the program has asked for.

@@ -2,16 +2,57 @@
 
 #[cfg(doc)]
 use crate::{Attached, Mutator};
+use core::ffi::c_void;
 use core::fmt;
-use heapwood_gc::{AllocError, Config, HeapBox, HeapError, MemoryAccount, MisuseError, Stats};
+use heapwood_gc::{
+    AllocError, CollectionHook, CollectionKind, CollectionMoment, Config, HeapBox, HeapError, MemoryAccount,
+    MisuseError, Stats,
+};
 use std::sync::{Arc, OnceLock};
 
 /// A function that [`Heap::on_alloc_error`] takes.
 pub type AllocErrorHook = fn(&AllocError);
 
+/// A function that [`Heap::on_collection`] takes.
+type Hook = dyn Fn(CollectionMoment, CollectionKind) + Send + Sync;
+
 pub(crate) struct Inner {
     pub(crate) heap: HeapBox,
     pub(crate) hook: OnceLock<AllocErrorHook>,
+}
+
+impl Inner {
+    /// Sets the hook, and drops the one that was set before.
+    fn set_hook(&self, hook: Option<Box<Hook>>) -> Result<(), MisuseError> {
+        let argument = hook.map(|hook| Box::into_raw(Box::new(hook)).cast::<c_void>());
+        let new = argument.map(|argument| CollectionHook { function: call_hook, argument });
+        // SAFETY: the box stays until it is replaced, and any thread may call it. A panic in it ends the process, and what it may do
+        // beside that is harmless: it has no mutator.
+        let set = unsafe { self.heap.on_collection(new) };
+        let unused = match set {
+            Ok(before) => before.map(|before| before.argument),
+            Err(_) => argument,
+        };
+        if let Some(unused) = unused {
+            // SAFETY: the box was made here, and nobody calls it any more: it was replaced, or never set.
+            drop(unsafe { Box::from_raw(unused.cast::<Box<Hook>>()) });
+        }
+        set.map(|_| ())
+    }
+}
+
+impl Drop for Inner {
+    fn drop(&mut self) {
+        // A thread that drops the last heap inside a hook leaves the hook behind.
+        let _ = self.set_hook(None);
+    }
+}
+
+/// Calls the hook that was boxed by [`Inner::set_hook`].
+unsafe extern "C" fn call_hook(hook: *mut c_void, moment: CollectionMoment, kind: CollectionKind) {
+    // SAFETY: the argument is that box.
+    let hook = unsafe { &*hook.cast::<Box<Hook>>() };
+    hook(moment, kind);
 }
 
 /// A garbage-collected heap. Clones are the same heap.
@@ -75,6 +116,54 @@ impl Heap {
     /// program in its own way. It can be set once; later calls have no effect.
     pub fn on_alloc_error(&self, hook: AllocErrorHook) {
         let _ = self.inner.hook.set(hook);
+    }
+
+    /// Calls `hook` twice in each pause of this heap, in place of the hook that was set before: with [`CollectionMoment::Start`]
+    /// before anything is marked, and with [`CollectionMoment::End`] before the threads go on.
+    ///
+    /// All threads are stopped meanwhile, so it should be brief, and wait for nobody. It is called on the thread that collects,
+    /// which is attached, never on one of the heap's own: while a hook is set, a marking beside the program starts and ends only when
+    /// a thread allocates or waits for it, and an idle heap is not collected. Inside it the heap is refused, but for
+    /// [`Heap::stats`] and [`Heap::full_collections`]. A panic in it ends the process.
+    ///
+    /// ```
+    /// # use heapwood::{Config, Heap};
+    /// # use std::sync::atomic::{AtomicU32, Ordering};
+    /// # // SAFETY: this program keeps no `Gc`.
+    /// # let heap = unsafe { Heap::new(Config::default()) }?;
+    /// # let m = heap.attach()?;
+    /// static FULL: AtomicU32 = AtomicU32::new(0);
+    /// heap.on_collection(|moment, kind| {
+    ///     if moment == heapwood::CollectionMoment::End && kind.is_full() {
+    ///         FULL.fetch_add(1, Ordering::Relaxed);
+    ///     }
+    /// })?;
+    /// m.collect();
+    /// assert_eq!(FULL.load(Ordering::Relaxed), 1);
+    /// heap.forget_on_collection()?;
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Inside [`Mutator::blocking`], or inside the hook. The one that was set before stays.
+    pub fn on_collection(
+        &self,
+        hook: impl Fn(CollectionMoment, CollectionKind) + Send + Sync + 'static,
+    ) -> Result<(), MisuseError> {
+        self.inner.set_hook(Some(Box::new(hook)))
+    }
+
+    /// Removes that hook, if there is one. It is not called any more when this returns.
+    ///
+    /// # Errors
+    /// As [`Heap::on_collection`].
+    pub fn forget_on_collection(&self) -> Result<(), MisuseError> {
+        self.inner.set_hook(None)
+    }
+
+    /// How many full collections have ended: an epoch for caches, by one load.
+    pub fn full_collections(&self) -> u64 {
+        self.inner.heap.full_collections()
     }
 
     /// Changes the growth percentage, from the next collection on.

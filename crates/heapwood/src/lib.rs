@@ -73,8 +73,9 @@ pub use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
 pub use heapwood_gc::{
-    AllocError, ArenaError, ClassParts, CollectionTicket, Config, ExternalError, FreeError, HandleError,
-    HeapError, MemoryAccount, MisuseError, OPTIONS, OptionError, OptionInfo, RootError, StackError,
+    AllocError, ArenaError, ClassParts, CollectionKind, CollectionMoment, CollectionTicket, Config,
+    ExternalError, FreeError, HandleError, HeapError, MemoryAccount, MisuseError, OPTIONS, OptionError,
+    OptionInfo, RootError, StackError,
 };
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;

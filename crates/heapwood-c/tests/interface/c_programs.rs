@@ -187,6 +187,11 @@ fn buffers_outside_the_heap_are_counted() {
 }
 
 #[test]
+fn hooks_are_called_in_each_pause() {
+    assert_eq!(passes("tests/c/hooks.c", &[&[], &["beside"], &["verify"]]), "each pause is told\n");
+}
+
+#[test]
 fn a_plugins_objects_live_until_it_is_closed() {
     let plugin = Path::new(OUT).join(format!("plugin-{}.so", std::process::id()));
     let source = Path::new(CRATE).join("tests/c/plugin.c");

@@ -43,6 +43,7 @@ impl HeapJob for ConcurrentMarking {
 
     fn stop(state: &State) {
         state.marking_requests().stop();
+        state.posted().cancel();
         state.full_collections().wake_all();
     }
 }

@@ -7,6 +7,7 @@
 use super::cause::Cause;
 use super::concurrent_rule::ConcurrentRule;
 use super::concurrent_work::ConcurrentWork;
+use super::hook::CollectionHook;
 use super::session::Session;
 use super::turns::Turns;
 use crate::error::MisuseError;
@@ -48,6 +49,8 @@ pub(crate) struct Work {
     pub(super) session: Session,
     /// Notes for markings beside the program.
     pub(super) concurrent: ConcurrentWork,
+    /// What the program has called in each pause.
+    hook: Option<CollectionHook>,
 }
 
 impl Work {
@@ -64,6 +67,7 @@ impl Work {
             last_ended: clock::monotonic_ns(),
             session: Session::None,
             concurrent: ConcurrentWork::new(),
+            hook: None,
         }
     }
 
@@ -72,6 +76,11 @@ impl Work {
         if let Some(session) = self.session.take() {
             self.marking.keep(session);
         }
+    }
+
+    /// What the program has called in each pause.
+    pub(super) fn hook(&self) -> Option<CollectionHook> {
+        self.hook
     }
 
     /// The size of the heap when the last collection ended: what is alive, and what arenas have left; and what has come outside it since
@@ -122,6 +131,8 @@ pub(crate) struct Collector {
     stacks: bool,
     /// The signal that stops threads, unless they poll.
     signal: Option<c_int>,
+    /// A hook is set: a copy of what the work has, for threads without its lock.
+    has_hook: AtomicBool,
     /// A collection was, as the process forked, and has left marks.
     was_given_up: AtomicBool,
     record: Lock<Record, RECORD>,
@@ -148,6 +159,7 @@ impl Collector {
             sweeping: Lock::new(()),
             stacks: config.conservative_stacks,
             signal: config.signal(),
+            has_hook: AtomicBool::new(false),
             was_given_up: AtomicBool::new(false),
             record: Lock::new(Record::new()),
             tracing: Tracing::new(config.trace),
@@ -170,6 +182,23 @@ impl Collector {
 
     pub(crate) fn snapshots(&self) -> &PageSnapshots {
         &self.snapshots
+    }
+
+    /// Sets the hook, or removes it: from the next pause on. Returns the one before.
+    pub(crate) fn set_hook(&self, state: &State, hook: Option<CollectionHook>) -> Option<CollectionHook> {
+        let mut work = self.lock_work();
+        let before = core::mem::replace(&mut work.hook, hook);
+        self.has_hook.store(hook.is_some(), Ordering::Relaxed);
+        // Threads of the heap's own look again who makes its pauses.
+        state.posted().cancel();
+        drop(work);
+        state.wakeup().collected();
+        before
+    }
+
+    /// Whether a hook is set, or was a moment ago.
+    pub(crate) fn has_hook(&self) -> bool {
+        self.has_hook.load(Ordering::Relaxed)
     }
 
     /// Which full collections mark beside the program.

@@ -12,11 +12,12 @@ use super::cause::Cause;
 use super::collector::{Collector, Work};
 use super::session::Session;
 use crate::error::MisuseError;
+use crate::lock_order::COLLECTION;
 use crate::mutator::{Mutator, ThreadState};
 use crate::policy::start_limits::{COUNTED_PART, MOST_TRIES};
-use crate::state::State;
+use crate::state::{MarkerPause, State};
 use heapwood_heap::Collection;
-use heapwood_os::process::clock;
+use heapwood_os::{LockGuard, process::clock};
 
 impl Collector {
     /// Whether full collections that are due mark beside the program, of a heap with so many bytes alive.
@@ -76,11 +77,8 @@ impl Collector {
                 continue;
             }
             let idle = work.concurrent.idle;
-            self.collect_beside(
-                state,
-                Cause::FinishMarking { at_once: tries == MOST_TRIES, idle },
-                &mut work,
-            );
+            let finish = MarkerPause::Finish { at_once: tries == MOST_TRIES, idle };
+            let work = self.pause_for_marker(state, work, finish);
             if !work.session.is_active() {
                 return;
             }
@@ -95,29 +93,76 @@ impl Collector {
     fn start_beside(&self, state: &State) -> bool {
         for tries in 0..=MOST_TRIES {
             self.sweep_beside(state);
-            let mut work = self.lock_work();
+            let work = self.lock_work();
             if work.session.is_active() || state.marking_requests().stops() {
                 return work.session.is_active();
             }
-            let session = self.may_mark_beside(state).then(|| work.marking.new_session(state));
-            let Some(Ok(session)) = session else {
-                // Without memory for its lists, and with trace functions, it is a collection in a stop.
-                self.collect_beside(state, Cause::Program(Collection::Full), &mut work);
-                return false;
-            };
-            work.session = Session::Starting(session);
-            let cause = Cause::StartMarking { at_once: tries == MOST_TRIES, idle: false };
-            self.collect_beside(state, cause, &mut work);
+            let full = state.cycles().full_collections();
+            let work =
+                self.pause_for_marker(state, work, MarkerPause::Start { at_once: tries == MOST_TRIES });
             if work.session.is_active() {
                 return true;
             }
-            work.end_session();
-            if !self.may_mark_beside(state) {
-                // A trace function has come meanwhile: the pause has marked everything.
+            if state.cycles().full_collections() != full {
+                // It was a collection in a stop.
                 return false;
             }
         }
         false
+    }
+
+    /// A pause that the marker wants. It makes it, unless a hook is set, which is not called on this thread: then it waits until
+    /// a thread of the program has. When this returns the pause was made or is of no use, or it is to be tried again.
+    fn pause_for_marker<'c>(
+        &'c self,
+        state: &State,
+        mut work: LockGuard<'c, Work, COLLECTION>,
+        pause: MarkerPause,
+    ) -> LockGuard<'c, Work, COLLECTION> {
+        if work.hook().is_none() {
+            self.make_for_marker(state, &mut work, pause);
+            return work;
+        }
+        state.posted().post(pause);
+        // Who waits for a full collection makes its pauses.
+        state.full_collections().wake_all();
+        drop(work);
+        state.posted().sleep_until_taken(|| state.marking_requests().stops());
+        self.lock_work()
+    }
+
+    /// Makes the pause that the marker has posted, if it is of use still; whether there was one. The calling thread has no running
+    /// mutator.
+    pub(crate) fn make_posted(&self, state: &State) -> bool {
+        let mut work = self.lock_work();
+        let posted = state.posted().take();
+        if let Some(pause) = posted {
+            self.make_for_marker(state, &mut work, pause);
+        }
+        posted.is_some()
+    }
+
+    fn make_for_marker(&self, state: &State, work: &mut Work, pause: MarkerPause) {
+        match pause {
+            MarkerPause::Start { at_once } if work.session.is_none() => {
+                let session = self.may_mark_beside(state).then(|| work.marking.new_session(state));
+                let Some(Ok(session)) = session else {
+                    // Without memory for its lists, and with trace functions, it is a collection in a stop.
+                    return self.collect_beside(state, Cause::Program(Collection::Full), work);
+                };
+                work.session = Session::Starting(session);
+                self.collect_beside(state, Cause::StartMarking { at_once, idle: false }, work);
+                if !work.session.is_active() {
+                    // A young collection came first, or, since there is a trace function now, one of everything.
+                    work.end_session();
+                }
+            }
+            MarkerPause::Finish { at_once, idle } if work.session.is_active() => {
+                self.collect_beside(state, Cause::FinishMarking { at_once, idle }, work);
+            }
+            // Somebody else has ended the marking, or begun one.
+            MarkerPause::Start { .. } | MarkerPause::Finish { .. } => {}
+        }
     }
 
     /// A pause for the marker thread.

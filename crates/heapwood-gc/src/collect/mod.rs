@@ -7,6 +7,7 @@
 //! | `plan` | what a pause does, decided once after the stop |
 //! | `cause` | why there is a collection |
 //! | `collector` | what collections of a heap need, and who may collect |
+//! | `hook` | a function of the program that is called in each pause |
 //! | `look` | a stop that only looks |
 //! | `session` | whether there is a concurrent marking |
 //! | `concurrent` | a concurrent marking: its start, its slices beside the program, its end |
@@ -22,6 +23,7 @@ mod collector;
 mod concurrent;
 mod concurrent_rule;
 mod concurrent_work;
+mod hook;
 mod idle;
 mod look;
 mod phases;
@@ -32,5 +34,6 @@ mod turns;
 
 pub(crate) use cause::Cause;
 pub(crate) use collector::{Collector, CollectorTurn, Work};
+pub use hook::{CollectionHook, CollectionKind, CollectionMoment};
 pub(crate) use idle::TryCollect;
 pub(crate) use look::HeapTable;

@@ -6,6 +6,7 @@
 
 use super::cause::Cause;
 use super::collector::{Collector, Work};
+use super::hook::CollectionMoment;
 use super::phases::Report;
 use super::plan::PauseKind;
 use crate::mutator::Mutator;
@@ -31,6 +32,7 @@ impl Collector {
         let memory = self.memory_to_trace(&pause, prepared.expected());
         let roots = self.count_roots(&pause, prepared.expected());
         let kind = self.plan_pause(&pause, cause, &prepared, work, &mut times);
+        self.call_hook(work.hook(), &pause, CollectionMoment::Start, kind);
         let marked = state.marking_threads().while_marking(|| {
             let mut marked = self.mark(&mut pause, work, kind);
             self.after_closure(&mut pause, work, kind, &mut marked);
@@ -47,7 +49,7 @@ impl Collector {
         self.begin_cycle(&pause, work, kind, &next);
         let words = pause.words();
         self.verify_after_marking(&pause, kind);
-        self.resume(pause, cause, kind, &totals, &mut times);
+        self.resume(pause, cause, (kind, work.hook()), &totals, &mut times);
         work.last_ended = times.ended.wall;
         self.report(
             state,

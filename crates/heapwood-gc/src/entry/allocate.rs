@@ -6,7 +6,7 @@
 use crate::collect::Cause;
 use crate::error::{AllocError, MisuseError};
 use crate::heap::object_type::ObjectType;
-use crate::mutator::Mutator;
+use crate::mutator::{Mutator, ThreadState};
 use crate::state::FullCollections;
 use crate::state::barrier_bits::MARK;
 use core::ptr::NonNull;
@@ -147,6 +147,10 @@ impl Mutator {
         if self.is_thread_asked_to_stop() {
             self.safepoint_slow();
         }
+        if state.posted().is_posted() {
+            // A thread that cannot collect leaves it to the next.
+            let _ = self.make_posted();
+        }
         match state.stress() {
             Some(Collection::Full) => self.collect().map_err(AllocError::Misuse)?,
             Some(Collection::Young) => self.collect_young().map_err(AllocError::Misuse)?,
@@ -196,6 +200,20 @@ impl Mutator {
             };
             mine += (collected.map_err(AllocError::Misuse)? && !due) as u32;
         }
+    }
+
+    /// Makes the pause that the marker has posted, if there is one.
+    ///
+    /// # Errors
+    /// As for [`Mutator::collect`].
+    #[cold]
+    pub(crate) fn make_posted(&self) -> Result<(), MisuseError> {
+        let (heap, state) = (self.heap(), self.shared());
+        if state.posted().is_posted() {
+            self.check()?;
+            self.away(ThreadState::AtSafepoint, || heap.collector().make_posted(state))?;
+        }
+        Ok(())
     }
 
     /// Whether another attempt or collection may find room for `bytes` bytes, after `collections`, including `mine` by

@@ -68,7 +68,9 @@ impl Mutator {
         let has_ended = || full.has_ended(number);
         while !has_ended() {
             if heap.has_marker() {
-                self.blocking(|| full.sleep_until_ended(number, || requests.stops()))?;
+                let posted = heap.state().posted();
+                self.blocking(|| full.sleep_until_ended(number, || requests.stops() || posted.is_posted()))?;
+                self.make_posted()?;
             } else {
                 heap.collect_if(self, || !has_ended(), Cause::Program(Collection::Full))?;
             }
@@ -85,6 +87,7 @@ impl Mutator {
         self.check()?;
         let heap = self.heap();
         let (full, number) = (heap.state().full_collections(), ticket.number(heap)?);
+        self.make_posted()?;
         if !full.has_ended(number) && !heap.has_marker() {
             heap.collect_if(self, || !full.has_ended(number), Cause::Program(Collection::Full))?;
         }

@@ -280,8 +280,8 @@ impl Mutator {
     ///
     /// # Errors
     /// The mutator is another thread's or was detached; or the thread is inside a blocking region, of this heap or
-    /// another, during which a collector takes it for stopped; or it is inside a trace function, so in the middle of a
-    /// collection of this heap or another.
+    /// another, during which a collector takes it for stopped; or it is inside a trace function or a hook, so in the middle
+    /// of a collection of this heap or another.
     #[inline]
     pub fn check(&self) -> Result<(), MisuseError> {
         let here = thread_pointer();
@@ -305,6 +305,7 @@ impl Mutator {
                     false => MisuseError::OtherThread,
                 }
             }
+            _ if self.record().is_in_hook() => MisuseError::Hook,
             _ if self.gate().is_blocked() => MisuseError::InNative,
             // A waiting thread runs only the library's code; a collecting one may call trace functions.
             _ => MisuseError::Tracing,

@@ -64,6 +64,8 @@ pub(crate) struct ThreadRecord<M> {
     sent_signals: Cell<usize>,
     /// The number of `leave`s without `enter`.
     depth: Cell<u32>,
+    /// The thread is in a hook of a collection.
+    in_hook: Cell<bool>,
     pub(super) no_preempt: NoPreempt,
 }
 
@@ -83,6 +85,7 @@ impl<M: Part> ThreadRecord<M> {
             next_look: Cell::new(core::ptr::null()),
             sent_signals: Cell::new(0),
             depth: Cell::new(0),
+            in_hook: Cell::new(false),
             no_preempt: NoPreempt::new(forking),
         }
     }
@@ -101,6 +104,18 @@ impl<M: Part> ThreadRecord<M> {
     /// Whether the thread is in a no-preempt region; for other threads, whether it was a moment ago.
     pub(crate) fn is_in_no_preempt(&self) -> bool {
         self.no_preempt.is_inside()
+    }
+
+    /// Calls a hook of a collection; the thread is stopped in all its heaps.
+    pub(crate) fn in_hook(&self, hook: impl FnOnce()) {
+        let outer = self.in_hook.replace(true);
+        hook();
+        self.in_hook.set(outer);
+    }
+
+    /// Whether the thread is in a hook of a collection.
+    pub(crate) fn is_in_hook(&self) -> bool {
+        self.in_hook.get()
     }
 
     /// The thread's mutators.

@@ -145,6 +145,7 @@ impl Forks for Heap {
         collector.roots().stacks().lock().forget_threads_but(thread_pointer());
         self.background().forget_thread();
         self.marker().forget_thread();
+        state.posted().forget();
         state.full_collections().resume_in_child(state.cycles());
         if state.full_collections().is_owed() {
             // The parent's marker may have taken the request.

@@ -17,6 +17,7 @@
 //! | [`signals`] | threads that signals stop |
 //! | [`single_step`] | a thread that is stopped at every instruction |
 //! | [`concurrent`] | full markings beside the program |
+//! | [`hooks`] | functions of the program that are called in each pause |
 //! | [`statistics`] | what a heap tells of itself |
 //!
 //! A test that needs its process for itself runs its body in a child (`heapwood_gc_testing::process`). What programs without `unsafe`
@@ -24,6 +25,7 @@
 
 mod arenas;
 mod concurrent;
+mod hooks;
 #[cfg(heapwood_inject)]
 mod inject;
 mod limits;

@@ -9,6 +9,7 @@
 //! Invariant: only the owning thread changes a buffer, except while that thread is stopped. The mutator's other state
 //! of the shape is in `cached_spans`.
 
+use crate::granule::{GRANULE, GRANULE_LOG};
 use crate::publication;
 use crate::spans::span::NO_SPAN;
 use core::cell::Cell;
@@ -161,6 +162,18 @@ impl AllocBuffer {
         self.span.set(page.0 as u32);
         self.move_to(frontier..frontier);
         self.set_unused(free, 0);
+    }
+
+    /// Hides the run: every request takes the slow path until [`open`](Self::open). Limits are multiples of a granule, so
+    /// a few bits less bring one below every address of the heap, and lose nothing.
+    pub(crate) fn close(&self) {
+        debug_assert!(self.limit.get().is_multiple_of(GRANULE));
+        self.limit.set(self.limit.get() >> GRANULE_LOG);
+    }
+
+    /// Shows the run that was hidden.
+    pub(crate) fn open(&self) {
+        self.limit.set(self.limit.get() << GRANULE_LOG);
     }
 
     /// Drops the run and the span.

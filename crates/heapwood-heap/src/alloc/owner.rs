@@ -466,6 +466,17 @@ impl<'m> Owner<'m> {
         span.is_some_and(|span| self.buffer(span.shape()).has_in_freed_run(cell))
     }
 
+    /// Closes the mutator's allocation buffers: inline allocation takes the slow path, until they are opened. Nothing else
+    /// looks at them meanwhile.
+    pub fn close_buffers(&self) {
+        self.cache().for_each_active(|id| self.buffer(id).close());
+    }
+
+    /// Opens them again.
+    pub fn open_buffers(&self) {
+        self.cache().for_each_active(|id| self.buffer(id).open());
+    }
+
     /// Updates the frontier of the span at an address, if this mutator allocates from it.
     pub(super) fn publish_span_at(&self, address: Address) {
         let spans = self.heap().spans();

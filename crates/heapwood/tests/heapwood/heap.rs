@@ -295,3 +295,40 @@ fn everything_works_in_stress_mode() {
 fn everything_works_in_verify_and_stress_mode_with_a_tiny_mark_stack() {
     everything(VERIFY.stress(true).mark_stack(16), 3, 2);
 }
+
+/// A hook is called at both ends of a collection, and dropped when another replaces it, when it is forgotten, and with its heap.
+#[test]
+fn hooks_are_told_of_collections_and_dropped() {
+    use heapwood::{CollectionKind, CollectionMoment};
+    use std::sync::{Arc, Mutex};
+    let events = Arc::new(Mutex::new(Vec::new()));
+    let heap = heap(SMALL.concurrent(heapwood::Concurrent::Off));
+    let m = heap.attach().unwrap();
+    let set = || {
+        let (told, set_in) = (events.clone(), heap.full_collections());
+        heap.on_collection(move |moment, kind| told.lock().unwrap().push((moment, kind, set_in))).unwrap();
+    };
+    set();
+    m.collect();
+    let full = |at| {
+        [
+            (CollectionMoment::Start, CollectionKind::Full, at),
+            (CollectionMoment::End, CollectionKind::Full, at),
+        ]
+    };
+    assert_eq!(events.lock().unwrap().drain(..).collect::<Vec<_>>(), full(0));
+    set();
+    assert_eq!(Arc::strong_count(&events), 2, "the first is gone");
+    m.collect();
+    assert_eq!(events.lock().unwrap().drain(..).collect::<Vec<_>>(), full(1));
+    assert!(m.blocking(|| heap.on_collection(|_, _| ())).is_err() && Arc::strong_count(&events) == 2);
+    heap.forget_on_collection().unwrap();
+    m.collect();
+    assert_eq!(
+        (events.lock().unwrap().len(), Arc::strong_count(&events), heap.full_collections()),
+        (0, 1, 3)
+    );
+    set();
+    drop((m, heap));
+    assert_eq!(Arc::strong_count(&events), 1);
+}

@@ -9,6 +9,7 @@
 //! | `after_closure` | what depends on what is dead, before the sides swap |
 //! | `account` | what was found; when the next collection is due |
 //! | `begin_cycle` | the sides swap, barriers are set |
+//! | `hook` | the program's hook is called, at the start and at the end |
 //! | `check` | verify mode and snapshots of pages, before and after |
 //! | `resume` | the mutators go on |
 //! | `report` | statistics and trace lines |
@@ -19,6 +20,7 @@ mod account;
 mod after_closure;
 mod begin_cycle;
 mod check;
+mod hook;
 mod mark;
 mod prepare;
 mod publish;

@@ -3,6 +3,7 @@
 
 use super::super::cause::Cause;
 use super::super::collector::Collector;
+use super::super::hook::{CollectionHook, CollectionMoment};
 use super::super::plan::PauseKind;
 use super::account::CollectionTotals;
 use crate::observe::{Moment, Times};
@@ -14,7 +15,7 @@ impl Collector {
         &self,
         pause: Pause<'_>,
         cause: Cause,
-        kind: PauseKind,
+        (kind, hook): (PauseKind, Option<CollectionHook>),
         totals: &CollectionTotals,
         times: &mut Times,
     ) {
@@ -23,6 +24,7 @@ impl Collector {
             state.cycles().note_idle();
         }
         state.cycles().count_collection(kind.collection(), totals.allocated);
+        self.call_hook(hook, &pause, CollectionMoment::End, kind);
         let no_fork = pause.resume(|members| {
             if self.stops_by_signals() {
                 self.registry().remove_gone(members);
