@@ -249,9 +249,10 @@ impl FreedPage {
 
     #[inline(always)]
     fn add(&self, granule: usize) {
-        let word = &self.bits[granule / 64 % PAGE_WORDS];
-        word.set(word.get() | 1 << (granule % 64));
-        self.cells.set(self.cells.get() + 1);
+        let (word, bit) = (&self.bits[granule / 64 % PAGE_WORDS], 1 << (granule % 64));
+        // A program whose threads free an object twice may bring a cell again: it counts once.
+        self.cells.set(self.cells.get() + u32::from(word.get() & bit == 0));
+        word.set(word.get() | bit);
     }
 
     fn take_first(&self, single: bool) -> FreedRun {

@@ -136,7 +136,7 @@ fn a_second_free_is_an_error_wherever_the_cell_waits() {
     }
 }
 
-/// Random allocations and frees, stops, promotions and full collections; the program writes into what it has freed, too.
+/// Random allocations and frees, stops, promotions, young and full collections; the program writes into what it has freed, too.
 fn play(config: SpaceConfig, alone: bool, seed: u64) {
     let program = Program::new(config, alone);
     let sizes = [16, 32, 64, 96, 240, 640, 1000, 2048, 4000];
@@ -182,8 +182,9 @@ fn play(config: SpaceConfig, alone: bool, seed: u64) {
             98 if random(&mut state).is_multiple_of(20) => {
                 program.heap.check().unwrap();
                 assert_eq!(program.heap.objects().len(), live.len());
-                match random(&mut state) % 4 {
+                match random(&mut state) % 5 {
                     0 => program.heap.cycle(live.keys().copied()),
+                    3 => program.heap.young_cycle(live.keys().copied()),
                     1 => program.heap.promote(),
                     2 => program.heap.owner().flush(),
                     _ => {}

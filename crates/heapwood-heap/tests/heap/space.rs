@@ -104,6 +104,11 @@ impl Heap {
         self.cycle_of(Collection::Full, live);
     }
 
+    /// A stopped young marking with these live objects, of which it marks those that are young.
+    pub(crate) fn young_cycle(&self, live: impl Iterator<Item = usize>) {
+        self.cycle_of(Collection::Young, live.filter(|&object| !self.space.is_old(Address::new(object))));
+    }
+
     /// A stopped marking with these live objects.
     fn cycle_of(&self, of: Collection, live: impl Iterator<Item = usize>) {
         self.space.finish_sweep();

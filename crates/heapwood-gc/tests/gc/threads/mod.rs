@@ -2,6 +2,7 @@
 
 mod crowd;
 mod fork;
+mod frees;
 mod idle;
 mod ownership;
 mod publication;
