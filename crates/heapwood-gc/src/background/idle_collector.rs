@@ -1,7 +1,8 @@
-//! Collects an idle heap (`policy/idle` says when). It is a try: begun only if all mutators are blocked or at a safepoint, and
-//! withdrawn after a millisecond if one runs that does not answer; that one is named in the statistics, and the next try comes
-//! when a thread leaves the heap, later and later. A collection is one stop, or a marking beside the program: then this thread
-//! begins it, and learns when it next looks how it ended. While the program has a hook, the heap is left alone. Invariant: no thread waits for a try that is withdrawn.
+//! Collects an idle heap (`policy/idle` says when). It is a try: begun only if all mutators are blocked or at a safepoint,
+//! and withdrawn after a millisecond if one runs that does not answer; that one is named in the statistics, and the next try
+//! comes when a thread leaves the heap, later and later. A collection is one stop, or a marking beside the program: then
+//! this thread begins it, and learns when it next looks how it ended. While the program has a hook, the heap is left alone.
+//! Invariant: no thread waits for a try that is withdrawn.
 
 use super::figures::Figures;
 use super::marker_thread::MarkerThread;

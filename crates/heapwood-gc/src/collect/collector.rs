@@ -83,8 +83,8 @@ impl Work {
         self.hook
     }
 
-    /// The size of the heap when the last collection ended: what is alive, and what arenas have left; and what has come outside it since
-    /// the last full collection.
+    /// The size of the heap when the last collection ended: what is alive, and what arenas have left; and what has come
+    /// outside it since the last full collection.
     pub(super) fn size(&self, state: &State) -> usize {
         state.cycles().live() + self.left_by_arenas + state.space().external().rose_since_full()
     }

@@ -17,9 +17,9 @@ pub(crate) struct Bounds {
     soft: Option<usize>,
 }
 
-/// The goal after a full collection that found `live` bytes, beside `external` bytes outside the heap. The goal is for what the heap
-/// has and what comes outside; the least and the limit are for all. Outside bytes belong to the process's memory already, so
-/// the soft bound has them.
+/// The goal after a full collection that found `live` bytes, beside `external` bytes outside the heap. The goal is for what
+/// the heap has and what comes outside; the least and the limit are for all. Outside bytes belong to the process's memory
+/// already, so the soft bound has them.
 fn goal((live, external): (usize, usize), growth: usize, bounds: Bounds) -> usize {
     let mut goal = live.saturating_add(growth).max(bounds.least.saturating_sub(external));
     if let Some(soft) = bounds.soft {

@@ -38,7 +38,8 @@ impl CollectionTotals {
         (self.old + self.allocated).saturating_sub(self.live)
     }
 
-    /// What it freed for its time. Of memory outside the heap nobody knows yet what it will free: what the last one freed stands for that.
+    /// What it freed for its time. Of memory outside the heap nobody knows yet what it will free: what the last one freed
+    /// stands for that.
     fn efficiency(&self) -> Efficiency {
         Efficiency {
             allocated: self.allocated + self.external.rose,
@@ -73,8 +74,8 @@ impl Work {
         })
     }
 
-    /// Tells the start of concurrent markings what a full collection has found; the last one before found `last` bytes, and `rose` have
-    /// come outside the heap since.
+    /// Tells the start of concurrent markings what a full collection has found; the last one before found `last` bytes, and
+    /// `rose` have come outside the heap since.
     fn learn_rates(
         &mut self,
         totals: &CollectionTotals,
@@ -201,7 +202,8 @@ impl Collector {
         NextCycle { goal_before, goal, budget }
     }
 
-    /// Asks for a concurrent marking of a heap of `size` bytes if it is time; otherwise the budget ends where it will be, if nothing else comes before.
+    /// Asks for a concurrent marking of a heap of `size` bytes if it is time; otherwise the budget ends where it will be, if
+    /// nothing else comes before.
     fn start_concurrent(
         &self,
         state: &State,
