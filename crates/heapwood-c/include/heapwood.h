@@ -228,8 +228,8 @@ hw_status hw_options_env(hw_options *options, hw_error *why);
  * kernel's pages are larger than 64 KiB. */
 hw_status hw_heap_create(const hw_options *options, hw_heap **out, hw_error *why);
 
-/* Ends a heap and frees all its memory. HW_ESTATE while threads are attached: *why says how many, and the heap goes on.
- * NULL is HW_OK. */
+/* Ends a heap and frees all its memory. HW_ESTATE while threads are attached, or finalisers are left (hw_finalize_all): *why
+ * says how many, and the heap goes on. NULL is HW_OK. */
 hw_status hw_heap_destroy(hw_heap *heap, hw_error *why);
 
 /* ----------------------------------------------------------------------------------------------------- threads -- */
@@ -710,6 +710,30 @@ uint64_t hw_arena_of(hw_heap *heap, const void *address);
  * or there would be more than memory can hold. HW_ESTATE: see above. On error nothing is counted. Adding may collect. */
 hw_status hw_external(hw_mutator *m, ptrdiff_t bytes);
 
+/* --------------------------------------------------------------------------------------------------- finalisers -- */
+
+/* Names a registration. 0 is none. */
+typedef uint64_t hw_finalizer;
+
+/* Has data queued once the object is dead: hw_finalize_next gives it, once, after the first collection that finds so. A young
+ * collection does, of young objects. The object is not revived, read or written: data is what it owns outside the heap, or
+ * leads there. It is kept alive by none of its registrations, of which it may have several. *out, unless NULL, names it.
+ * HW_EINVAL: no object of this heap begins there, or it is in an arena. HW_EFULL, HW_ENOMEM, HW_ESTATE: see above. */
+hw_status hw_finalize_data(hw_mutator *m, void *object, void *data, hw_finalizer *out);
+
+/* Takes a registration back, on any thread; *data, unless NULL, is what was registered. HW_ESTATE: the object is dead, and the
+ * data is on the queue or was taken. HW_EINVAL: it was taken back before, or is none. hw_free refuses an object that has one
+ * (HW_EINVAL). */
+hw_status hw_finalize_cancel(hw_heap *heap, hw_finalizer finalizer, void **data, hw_error *why);
+
+/* Takes the data that has waited longest; false if none waits, which costs a load. Any thread may take it, attached or not, in
+ * any place: after an allocation, in a loop of events, in a thread of its own. Nothing of the library waits for that. */
+bool hw_finalize_next(hw_heap *heap, void **data);
+
+/* Queues all data that is registered, each once, though the objects may be alive: before a heap is destroyed, which is refused
+ * (HW_ESTATE) while data is registered or on the queue. HW_ESTATE: see above. */
+hw_status hw_finalize_all(hw_heap *heap, hw_error *why);
+
 /* ----------------------------------------------------------------------------------------- control and figures -- */
 
 /* A full collection: what no root led to when it was called is gone when it returns. HW_ESTATE: see above. */
@@ -945,6 +969,12 @@ typedef struct hw_stats {
     uint64_t external_bytes;
     /* Bytes of these that were ever added. */
     uint64_t external_added_bytes;
+    /* Finalisers that are registered, of objects that no collection has found dead. */
+    uint64_t finalizers;
+    /* Finalisers of dead objects that wait on the queue for the program. */
+    uint64_t finalizers_queued;
+    /* Finalisers that were ever queued. */
+    uint64_t finalized;
 } hw_stats;
 /* end: statistics */
 
@@ -1025,7 +1055,7 @@ typedef struct hw_memory {
     uint64_t remembered;
     /* Messages of threads to a marking beside the program. */
     uint64_t marking_log;
-    /* Handles, slots, ranges, stacks and libraries. */
+    /* Handles, slots, ranges, stacks and libraries; and finalisers. */
     uint64_t roots;
     /* The threads' own parts: buffers, caches. */
     uint64_t mutators;

@@ -4,8 +4,8 @@
 use crate::status::Status;
 use core::fmt;
 use heapwood_gc::{
-    AllocError, ArenaError, ExternalError, FreeError, HandleError, HeapError, MisuseError, OptionError,
-    RootError, StackError, TypeError,
+    AllocError, ArenaError, ExternalError, FinalizeError, FreeError, HandleError, HeapError, MisuseError,
+    OptionError, RootError, StackError, TypeError,
 };
 use heapwood_heap::{RegisterProgramError, ShapeError};
 use heapwood_layout::LayoutError;
@@ -58,6 +58,8 @@ pub enum Error {
     /// From a crate below.
     External(ExternalError),
     /// From a crate below.
+    Finalize(FinalizeError),
+    /// From a crate below.
     Free(FreeError),
     /// From a crate below.
     Misuse(MisuseError),
@@ -95,6 +97,9 @@ impl Error {
             | Error::External(ExternalError::Refused(_))
             | Error::Misuse(MisuseError::NoTicket)
             | Error::Root(RootError::NoLibrary { .. }) => Status::EINVAL,
+            Error::Finalize(FinalizeError::Misuse(_) | FinalizeError::Queued) => Status::ESTATE,
+            Error::Finalize(FinalizeError::Full { .. }) => Status::EFULL,
+            Error::Finalize(FinalizeError::Kernel(_)) => Status::ENOMEM,
             Error::Root(RootError::Full { .. } | RootError::TooManyStacks { .. })
             | Error::Handle(HandleError::Full { .. }) => Status::EFULL,
             Error::Root(RootError::Kernel(_)) | Error::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
@@ -115,7 +120,11 @@ impl Error {
             Error::Heap(HeapError::OutOfRange(_)) => Status::EINVAL,
             Error::Heap(HeapError::Kernel(_) | HeapError::Memory { .. }) => Status::ENOMEM,
             Error::Heap(HeapError::UnknownStack | HeapError::KernelPages { .. }) => Status::ENOSYS,
-            Error::Heap(HeapError::MutatorsAttached { .. } | HeapError::AttachedAlready) => Status::ESTATE,
+            Error::Heap(
+                HeapError::MutatorsAttached { .. }
+                | HeapError::AttachedAlready
+                | HeapError::Finalizers { .. },
+            ) => Status::ESTATE,
             Error::Heap(HeapError::ThreadKeys) => Status::ENOMEM,
             Error::NoText(_) | Error::Parse(_) | Error::Describe(_) => Status::EDESC,
             Error::Type(TypeError::Layout(_) | TypeError::Program(_)) => Status::EDESC,
@@ -131,6 +140,7 @@ impl Error {
             | Error::Handle(_)
             | Error::Alloc(_)
             | Error::External(_)
+            | Error::Finalize(_)
             | Error::Heap(_)
             | Error::Type(_) => Status::EINVAL,
         }
@@ -192,6 +202,7 @@ impl fmt::Display for Error {
             Error::Handle(e) => e.fmt(f),
             Error::Alloc(e) => e.fmt(f),
             Error::External(e) => e.fmt(f),
+            Error::Finalize(e) => e.fmt(f),
             Error::Free(e) => e.fmt(f),
             Error::Misuse(e) => e.fmt(f),
             Error::NoText(byte) => write!(f, "byte {byte}: the description is not UTF-8"),
@@ -213,6 +224,12 @@ impl From<AllocError> for Error {
 impl From<ExternalError> for Error {
     fn from(e: ExternalError) -> Self {
         Error::External(e)
+    }
+}
+
+impl From<FinalizeError> for Error {
+    fn from(e: FinalizeError) -> Self {
+        Error::Finalize(e)
     }
 }
 

@@ -18,12 +18,13 @@ use std::io::Write as _;
 use std::process::{Command, Stdio};
 
 const HEADER: &str = include_str!("../include/heapwood.h");
-const SOURCES: [&str; 12] = [
+const SOURCES: [&str; 13] = [
     include_str!("alloc.rs"),
     include_str!("arena.rs"),
     include_str!("barrier.rs"),
     include_str!("control.rs"),
     include_str!("external.rs"),
+    include_str!("finalize.rs"),
     include_str!("heap.rs"),
     include_str!("hook.rs"),
     include_str!("memory.rs"),

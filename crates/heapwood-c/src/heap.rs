@@ -1,4 +1,4 @@
-//! Creating and destroying heaps. Invariant: a heap is not destroyed while threads are attached.
+//! Creating and destroying heaps. Invariant: a heap is not destroyed while threads are attached, or data of finalisers is left.
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
@@ -39,7 +39,7 @@ pub unsafe extern "C" fn hw_heap_create(
     unsafe { ErrorReport::tell(create(), why) }
 }
 
-/// Destroys a heap, unless threads are attached.
+/// Destroys a heap, unless threads are attached, or finalisers are left.
 ///
 /// # Safety
 /// 1. `heap` is NULL or came from [`hw_heap_create`] and was not destroyed; no other thread uses it during the call.
@@ -53,6 +53,11 @@ pub unsafe extern "C" fn hw_heap_destroy(heap: *mut HeapHandle, why: *mut ErrorR
         let count = unsafe { heap.as_ref() }.heap.mutators();
         if count != 0 {
             return Err(HeapError::MutatorsAttached { count }.into());
+        }
+        // SAFETY: contract 1.
+        let (registered, queued) = unsafe { heap.as_ref() }.heap.finalizers();
+        if registered + queued != 0 {
+            return Err(HeapError::Finalizers { count: registered + queued }.into());
         }
         // SAFETY: contracts 1 and 2.
         drop(unsafe { MappedBox::from_raw(heap) });

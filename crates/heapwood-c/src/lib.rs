@@ -10,6 +10,7 @@
 //! | [`error_report`] | an error as C gets it: a status and a sentence |
 //! | [`options`] | structs that begin with their size |
 //! | [`handle`] | the target of a heap's handle |
+//! | [`finalize`] | finalisers of data outside the heap |
 //! | [`hook`] | a function that is called in each pause, and the epoch |
 //! | [`heap`] | heaps: creating, destroying |
 //! | [`threads`] | attaching, detaching, polling, blocking regions |
@@ -31,6 +32,7 @@ pub mod control;
 pub mod error;
 pub mod error_report;
 pub mod external;
+pub mod finalize;
 pub mod handle;
 pub mod heap;
 pub mod hook;

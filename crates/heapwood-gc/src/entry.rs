@@ -6,6 +6,7 @@ pub(crate) mod arena;
 pub(crate) mod attach;
 pub(crate) mod external;
 mod external_memory;
+pub(crate) mod finalize;
 pub(crate) mod free;
 mod hook;
 pub(crate) mod marking;

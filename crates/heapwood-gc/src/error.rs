@@ -160,6 +160,11 @@ impl core::error::Error for AllocError {}
 pub enum FreeError {
     /// The address is not that of an object that can be freed.
     Refused(heapwood_heap::FreeError),
+    /// It has a finaliser.
+    Finalizer {
+        /// The object.
+        address: usize,
+    },
     /// The mutator cannot be used now.
     Misuse(MisuseError),
 }
@@ -168,12 +173,84 @@ impl fmt::Display for FreeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             FreeError::Refused(e) => e.fmt(f),
+            FreeError::Finalizer { address } => write!(
+                f,
+                "the object at {address:#x} has a finaliser, which waits for its death: cancel that first, or leave the object \
+                 to the collector"
+            ),
             FreeError::Misuse(e) => e.fmt(f),
         }
     }
 }
 
 impl core::error::Error for FreeError {}
+
+/// Why a finaliser was not registered or cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FinalizeError {
+    /// No object begins there.
+    NoObject {
+        /// The address that was given.
+        address: usize,
+    },
+    /// It lies in an arena.
+    InArena {
+        /// The address that was given.
+        address: usize,
+        /// The arena's number.
+        arena: u64,
+    },
+    /// The heap has as many finalisers as it can have.
+    Full {
+        /// How many that are.
+        most: usize,
+    },
+    /// The kernel gave no memory for an entry.
+    Kernel(OsError),
+    /// Its object is dead: the tag is on the queue, or was taken off it.
+    Queued,
+    /// It was cancelled before, or is none of this heap.
+    NoFinalizer {
+        /// The number that was given.
+        token: u64,
+    },
+    /// The mutator cannot be used now.
+    Misuse(MisuseError),
+}
+
+impl fmt::Display for FinalizeError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            FinalizeError::NoObject { address } => write!(
+                f,
+                "{address:#x} is no object of this heap: register what allocation returned, while it is alive"
+            ),
+            FinalizeError::InArena { address, arena } => write!(
+                f,
+                "{address:#x} lies in arena {arena}, whose values die together: register an object of the heap, or end what it \
+                 owns with the arena"
+            ),
+            FinalizeError::Full { most } => write!(
+                f,
+                "the heap has {most} finalisers, the most there can be: take those that wait on the queue, or have one \
+                 object own more"
+            ),
+            FinalizeError::Kernel(e) => e.fmt(f),
+            FinalizeError::Queued => f.write_str(
+                "the finaliser's object is dead: its tag is on the queue or was taken, and is the taker's",
+            ),
+            FinalizeError::NoFinalizer { token } => write!(
+                f,
+                "{token:#x} is no finaliser of this heap, or was cancelled or taken before: pass the number that its \
+                 registration returned, once"
+            ),
+            FinalizeError::Misuse(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for FinalizeError {}
 
 /// Why a change of the bytes outside the heap was not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -249,6 +326,11 @@ impl core::error::Error for MisuseError {}
 pub enum HeapError {
     /// An option is out of range.
     OutOfRange(OptionError),
+    /// It has finalisers, of which nobody will take the tags.
+    Finalizers {
+        /// How many, registered and on the queue.
+        count: usize,
+    },
     /// The kernel gave no memory for the heap's tables.
     Kernel(OsError),
     /// The kernel has larger pages than heaps can use.
@@ -294,6 +376,11 @@ pub enum HeapError {
 impl fmt::Display for HeapError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            HeapError::Finalizers { count } => write!(
+                f,
+                "the heap has {count} finalisers: queue all (hw_finalize_all), and take each from the queue before it is destroyed, \
+                 or what its objects own outside is lost"
+            ),
             HeapError::OutOfRange(e) => e.fmt(f),
             HeapError::Kernel(e) => e.fmt(f),
             HeapError::KernelPages { bytes } => write!(

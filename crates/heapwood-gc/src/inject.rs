@@ -84,6 +84,10 @@ pub enum Fault {
     LeftWithHelpers = 35,
     /// A thread that is attached during a concurrent marking does not take over the heap's barrier flag.
     AttachedUnflagged = 36,
+    /// A young collection takes objects for dead that a full one would not have marked.
+    FinalizedByMark = 37,
+    /// A full collection finds an object dead, and its finaliser stays.
+    FinalizerMissed = 38,
 }
 
 /// The fault that is injected into one heap: none at first.

@@ -48,12 +48,13 @@ mod state;
 pub use collect::{CollectionHook, CollectionKind, CollectionMoment};
 pub use entry::arena::{MutatorArenas, arena_handle_error};
 pub use entry::attach::Attached;
+pub use entry::finalize::FinalizerToken;
 #[doc(hidden)]
 pub use entry::marking::IncrementalMarking;
 pub use entry::tickets::CollectionTicket;
 pub use error::{
-    AllocError, ArenaError, ExternalError, FreeError, HandleError, HeapError, MisuseError, OptionError,
-    RootError, SettingError, SizeError, StackError, TypeError,
+    AllocError, ArenaError, ExternalError, FinalizeError, FreeError, HandleError, HeapError, MisuseError,
+    OptionError, RootError, SettingError, SizeError, StackError, TypeError,
 };
 pub use heap::object_type::{Described, ObjectType, slice_scan};
 pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes, QuietHeap};

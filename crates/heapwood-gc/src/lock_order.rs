@@ -32,6 +32,8 @@ pub(crate) const SNAPSHOTS: LockRank = 22;
 pub(crate) const REMEMBERED: LockRank = 23;
 pub(crate) const MARKING_LOG: LockRank = 24;
 pub(crate) const STORE_LOG: LockRank = 25;
+/// The table of finalisers.
+pub(crate) const FINALIZERS: LockRank = 26;
 /// The client's lock.
 pub(crate) const CLIENT: LockRank = 30;
 /// A table of the client. A thread takes it while it holds the other, so a fork finds it free.
@@ -56,6 +58,7 @@ pub(crate) const HELD_BY_FORK: u64 = heapwood_heap::lock_order::HELD_BY_FORK
         REMEMBERED,
         MARKING_LOG,
         STORE_LOG,
+        FINALIZERS,
         CLIENT,
         ARENA_LOG,
     ]);

@@ -5,6 +5,7 @@
 mod alone;
 pub(crate) mod barrier_bits;
 mod cycles;
+mod finalizers;
 pub(crate) mod fork_gate;
 mod full_collections;
 mod interruptions;
@@ -18,6 +19,7 @@ mod store_log;
 mod wakeup;
 
 pub(crate) use cycles::Cycles;
+pub(crate) use finalizers::{AddError, CancelError, Finalizers, Pass};
 pub(crate) use full_collections::FullCollections;
 pub use interruptions::Interruption;
 pub(crate) use interruptions::Interruptions;
@@ -64,6 +66,8 @@ pub(crate) struct State {
     posted: PostedPause,
     /// Full collections that the program has asked for.
     full_collections: FullCollections,
+    /// Finalisers, and the queue of those whose objects are dead.
+    finalizers: Finalizers,
     /// Reasons for which stores take the slow path of the barrier; each mutator's flag is a copy.
     barrier: sync::AtomicU32,
     /// The heap's own thread sleeps on it.
@@ -90,6 +94,7 @@ impl State {
             marking_requests: MarkingRequests::default(),
             posted: PostedPause::default(),
             full_collections: FullCollections::default(),
+            finalizers: Finalizers::default(),
             space,
             marking_threads: MarkingThreads::new(),
             cycles: Cycles::new(goal),
@@ -152,6 +157,7 @@ impl State {
         if let Some(stores) = &self.stores {
             f(stores.fork_lock());
         }
+        f(self.finalizers.fork_lock());
     }
 
     /// The remembered set.
@@ -180,6 +186,12 @@ impl State {
     /// Full collections that the program has asked for.
     pub(crate) fn full_collections(&self) -> &FullCollections {
         &self.full_collections
+    }
+
+    /// Finalisers, and the queue of those whose objects are dead.
+    #[inline(always)]
+    pub(crate) fn finalizers(&self) -> &Finalizers {
+        &self.finalizers
     }
 
     /// Reasons for which stores take the slow path of the barrier.

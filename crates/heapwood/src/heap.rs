@@ -41,10 +41,22 @@ impl Inner {
     }
 }
 
+impl Inner {
+    /// Drops the value that has waited longest for a dead object.
+    fn drop_next(&self) -> Option<()> {
+        let value = self.heap.next_finalized()? as *mut Box<dyn Send>;
+        // SAFETY: `Mutator::finalize` boxed it, and the queue gives each once.
+        drop(unsafe { Box::from_raw(value) });
+        Some(())
+    }
+}
+
 impl Drop for Inner {
     fn drop(&mut self) {
         // A thread that drops the last heap inside a hook leaves the hook behind.
         let _ = self.set_hook(None);
+        let _ = self.heap.finalize_all();
+        while self.drop_next().is_some() {}
     }
 }
 
@@ -116,6 +128,13 @@ impl Heap {
     /// program in its own way. It can be set once; later calls have no effect.
     pub fn on_alloc_error(&self, hook: AllocErrorHook) {
         let _ = self.inner.hook.set(hook);
+    }
+
+    /// Drops the values of dead objects that [`Mutator::finalize`] was given, here and now; returns how many. Call it where a drop
+    /// may run: in a loop of events, after a request, on a thread of its own, attached or not. It costs a load if there is none.
+    /// Those that are left are dropped with the heap, by the thread that drops its last clone.
+    pub fn drop_finalized(&self) -> usize {
+        core::iter::from_fn(|| self.inner.drop_next()).count()
     }
 
     /// Calls `hook` twice in each pause of this heap, in place of the hook that was set before: with [`CollectionMoment::Start`]

@@ -74,8 +74,8 @@ pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
 pub use heapwood_gc::{
     AllocError, ArenaError, ClassParts, CollectionKind, CollectionMoment, CollectionTicket, Config,
-    ExternalError, FreeError, HandleError, HeapError, MemoryAccount, MisuseError, OPTIONS, OptionError,
-    OptionInfo, RootError, StackError,
+    ExternalError, FinalizeError, FreeError, HandleError, HeapError, MemoryAccount, MisuseError, OPTIONS,
+    OptionError, OptionInfo, RootError, StackError,
 };
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;

@@ -187,6 +187,11 @@ fn buffers_outside_the_heap_are_counted() {
 }
 
 #[test]
+fn what_dead_objects_own_is_queued() {
+    assert_eq!(passes("tests/c/finalize.c", &[&[], &["young"]]), "each is closed\n");
+}
+
+#[test]
 fn hooks_are_called_in_each_pause() {
     assert_eq!(passes("tests/c/hooks.c", &[&[], &["beside"], &["verify"]]), "each pause is told\n");
 }

@@ -34,8 +34,8 @@ impl Collector {
         let kind = self.plan_pause(&pause, cause, &prepared, work, &mut times);
         self.call_hook(work.hook(), &pause, CollectionMoment::Start, kind);
         let marked = state.marking_threads().while_marking(|| {
-            let mut marked = self.mark(&mut pause, work, kind);
-            self.after_closure(&mut pause, work, kind, &mut marked);
+            let marked = self.mark(&mut pause, work, kind);
+            self.after_closure(&pause, kind);
             self.verify_concurrent(&pause, work, kind);
             self.end_marking(&pause, work, kind);
             marked

@@ -16,8 +16,8 @@ impl Mutator {
     ///
     /// # Errors
     /// No object of this heap begins there, it was freed before (unless its memory has another object now, or another
-    /// thread is about to make one there), the mutator cannot be used now, or the kernel gives no memory for the record of
-    /// freed objects.
+    /// thread is about to make one there), it has a finaliser, the mutator cannot be used now, or the kernel gives no memory
+    /// for the record of freed objects.
     ///
     /// # Safety
     /// 1. No thread uses the object afterwards, and no root or live object refers to it whenever a collection may run:
@@ -29,7 +29,7 @@ impl Mutator {
         let _no_preempt = self.record().no_preempt();
         let object = Address::from(object.as_ptr());
         // Remembered stores do not matter to a free.
-        if self.barrier().flag() & !YOUNG != 0 {
+        if self.barrier().flag() & !YOUNG != 0 || self.shared().finalizers().are_some() {
             // SAFETY: contract 1.
             return unsafe { self.free_with_care(object) };
         }
@@ -37,7 +37,7 @@ impl Mutator {
         unsafe { self.owned().free(object, self.shared().alone().is()) }.map_err(FreeError::Refused)
     }
 
-    /// The same in verify mode, or during a marking beside the program.
+    /// The same in verify mode, during a marking beside the program, or where objects have finalisers.
     ///
     /// # Safety
     /// 1. As for [`free`](Self::free).
@@ -45,6 +45,10 @@ impl Mutator {
     #[inline(never)]
     unsafe fn free_with_care(&self, object: Address) -> Result<(), FreeError> {
         let state = self.shared();
+        if state.finalizers().has(object.get()) {
+            // Its address would be another object's when a collection looks.
+            return Err(FreeError::Finalizer { address: object.get() });
+        }
         // The next object in the cell counts as one that survived a collection, and may be initialised without the
         // barrier. This thread cannot know whether another thread's object exists: the cell is enough.
         if let Some(stores) = state.stores()

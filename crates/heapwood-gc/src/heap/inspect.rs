@@ -146,7 +146,11 @@ impl<'h> HeapInspector<'h> {
         let [sweep_allocation_ns, sweep_background_ns, sweep_collector_ns] =
             self.state.space().reclaim_clock().times().sweep_ns;
         let held = |ticks: u64| self.ticks.ns(ticks);
+        let (finalizers, finalizers_queued, finalized) = self.state.finalizers().counts();
         let mut stats = Stats {
+            finalizers,
+            finalizers_queued,
+            finalized,
             collections: self.state.cycles().collections(),
             live_bytes: self.state.cycles().live(),
             goal_bytes: self.state.cycles().goal().load(Ordering::Relaxed),

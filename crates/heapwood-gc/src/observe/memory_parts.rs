@@ -130,7 +130,7 @@ memory_parts! {
     remembered: Tables, "By stores of pointers between two young collections.";
     /// Messages of threads to a marking beside the program.
     marking_log: Tables, "By stores of pointers during such a marking; 256 KiB stay.";
-    /// Handles, slots, ranges, stacks and libraries.
+    /// Handles, slots, ranges, stacks and libraries; and finalisers.
     roots: Tables, "By the number of roots.";
     /// The threads' own parts: buffers, caches.
     mutators: Tables, "By the number of threads, also of those that have left, and of the types that each uses.";

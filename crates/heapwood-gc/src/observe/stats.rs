@@ -257,4 +257,10 @@ stats! {
     external_bytes: usize, Bytes, Level;
     /// Bytes of these that were ever added.
     external_added_bytes: u64, Bytes, Total;
+    /// Finalisers that are registered, of objects that no collection has found dead.
+    finalizers: usize, Count, Level;
+    /// Finalisers of dead objects that wait on the queue for the program.
+    finalizers_queued: usize, Count, Level;
+    /// Finalisers that were ever queued.
+    finalized: u64, Count, Total;
 }

@@ -17,6 +17,7 @@
 //! | [`signals`] | threads that signals stop |
 //! | [`single_step`] | a thread that is stopped at every instruction |
 //! | [`concurrent`] | full markings beside the program |
+//! | [`finalizers`] | data of dead objects, on a queue |
 //! | [`hooks`] | functions of the program that are called in each pause |
 //! | [`statistics`] | what a heap tells of itself |
 //!
@@ -25,6 +26,7 @@
 
 mod arenas;
 mod concurrent;
+mod finalizers;
 mod hooks;
 #[cfg(heapwood_inject)]
 mod inject;

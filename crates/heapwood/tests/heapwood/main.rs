@@ -7,6 +7,7 @@ mod cells;
 mod common;
 mod derive;
 mod examples;
+mod finalize;
 mod heap;
 mod large_types;
 mod limits;

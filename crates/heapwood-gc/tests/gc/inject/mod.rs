@@ -1,6 +1,7 @@
 //! Tests of the tests: errors planted in the collector (`src/inject.rs`) must be caught.
 
 mod concurrent;
+mod finalizers;
 mod oracle;
 mod signals;
 mod stepped;

@@ -156,6 +156,10 @@ fn every_statistic_has_its_value_and_help() {
         }
     }
     mutator.external(1000).unwrap();
+    // Of two finalisers one is queued.
+    mutator.finalize_data(mutator.allocate(node).unwrap(), 1).unwrap();
+    mutator.collect().unwrap();
+    mutator.finalize_data(mutator.allocate(node).unwrap(), 2).unwrap();
     drop(mutator);
     heap.memory().release_free();
     let stats = heap.inspect().stats();

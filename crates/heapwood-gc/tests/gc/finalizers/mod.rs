@@ -1,0 +1,396 @@
+//! Finalisers of data outside the heap: each tag is queued once, when its object is dead and not before, by collections of all
+//! kinds, for threads that register, cancel and take at once.
+
+use core::ptr::NonNull;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use heapwood_gc::settings::options::Concurrent;
+use heapwood_gc::{Config, FinalizeError, FreeError, Heap, MisuseError, Mutator};
+use heapwood_gc_testing::settings::{amount, first_seed};
+use heapwood_gc_testing::*;
+use heapwood_heap::ArenaKind;
+use std::collections::{HashMap, HashSet};
+
+fn finalize(mutator: &Mutator, object: usize, tag: usize) -> heapwood_gc::FinalizerToken {
+    mutator.finalize_data(NonNull::new(object as *mut u8).unwrap(), tag).unwrap()
+}
+
+fn taken(heap: &Heap) -> Vec<usize> {
+    let mut all: Vec<_> = core::iter::from_fn(|| heap.next_finalized()).collect();
+    all.sort_unstable();
+    all
+}
+
+#[test]
+fn data_is_queued_once_when_its_object_is_dead() {
+    for config in [FULL, PRECISE, YOUNG, FULL.verify(true), PRECISE.mark_threads(3)] {
+        let heap = heap(config.concurrent(Concurrent::Off));
+        let mutator = attach(&heap);
+        let types = [node_type(&heap), pointer_free(&heap, 3000), pointer_free(&heap, 100_000)];
+        let mut roots = Slots::new(&heap, 300);
+        for i in 0..300 {
+            let object = new(&mutator, types[i % 3]);
+            finalize(&mutator, object, i);
+            if i % 5 == 0 {
+                finalize(&mutator, object, 1000 + i);
+            }
+            roots.set(i, object);
+        }
+        assert_eq!(heap.finalizers(), (360, 0));
+        mutator.collect().unwrap();
+        assert_eq!((taken(&heap), heap.finalizers()), (vec![], (360, 0)));
+        (0..300).filter(|i| i % 2 == 1).for_each(|i| roots.set(i, 0));
+        mutator.collect().unwrap();
+        let dead: Vec<_> = (0..300).filter(|i| i % 2 == 1).collect();
+        let twice = dead.iter().filter(|&i| i % 5 == 0).map(|i| 1000 + i);
+        let stats = heap.inspect().stats();
+        assert_eq!((stats.finalizers, stats.finalizers_queued, stats.finalized), (180, 180, 180));
+        assert_eq!(taken(&heap), dead.iter().copied().chain(twice).collect::<Vec<_>>());
+        mutator.collect().unwrap();
+        assert_eq!((taken(&heap), heap.finalizers()), (vec![], (180, 0)));
+        drop(roots);
+        mutator.collect().unwrap();
+        assert_eq!((taken(&heap).len(), heap.finalizers()), (180, (0, 0)));
+        assert_swept_and_valid(&heap);
+    }
+}
+
+/// A young collection queues data of young objects, says nothing of old ones, and a promotion keeps all.
+#[test]
+fn young_collections_look_at_what_was_registered_since_the_last() {
+    let heap = heap(YOUNG.concurrent(Concurrent::Off));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 2);
+    roots.set(0, new(&mutator, node));
+    finalize(&mutator, roots.get(0), 1);
+    finalize(&mutator, new(&mutator, node), 2);
+    mutator.collect_young().unwrap();
+    assert_eq!(taken(&heap), [2]);
+    // It is old by now: only a full collection finds it dead, also if it was registered again as an old object.
+    finalize(&mutator, roots.get(0), 3);
+    roots.set(0, 0);
+    finalize(&mutator, new(&mutator, node), 4);
+    mutator.collect_young().unwrap();
+    assert_eq!(taken(&heap), [4]);
+    // All that is young is kept.
+    heap.set_young_time(Some(core::time::Duration::ZERO));
+    let large = pointer_free(&heap, 100_000);
+    for (ty, tag) in [(node, 5), (large, 6), (pointer_free(&heap, 3000), 7)] {
+        finalize(&mutator, new(&mutator, ty), tag);
+    }
+    mutator.collect_young().unwrap();
+    assert!(taken(&heap).is_empty());
+    heap.set_young_time(None);
+    mutator.collect_young().unwrap();
+    assert!(taken(&heap).is_empty());
+    mutator.collect().unwrap();
+    assert_eq!(taken(&heap), [1, 3, 5, 6, 7]);
+}
+
+#[test]
+fn what_is_registered_during_a_marking_waits_for_the_next() {
+    let heap = heap(PRECISE.concurrent(Concurrent::Off));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 4);
+    (0..3).for_each(|i| roots.set(i, new(&mutator, node)));
+    finalize(&mutator, roots.get(0), 0);
+    // Dead at the start: young, so the young part of the start finds it.
+    finalize(&mutator, new(&mutator, node), 9);
+    assert_eq!(mutator.incremental_marking().begin(), Ok(true));
+    assert_eq!(taken(&heap), [9]);
+    // What is dropped now was reachable at the start.
+    (1..3).for_each(|i| _ = finalize(&mutator, roots.get(i), i));
+    (0..3).for_each(|i| roots.set(i, 0));
+    finalize(&mutator, new(&mutator, node), 3);
+    roots.set(3, new(&mutator, node));
+    finalize(&mutator, roots.get(3), 4);
+    while mutator.incremental_marking().step(1).unwrap() {}
+    assert_eq!(mutator.incremental_marking().finish(), Ok(true));
+    let after = taken(&heap);
+    assert!(after.is_empty() || after == [3], "{after:?}");
+    mutator.collect().unwrap();
+    let mut all = [after, taken(&heap)].concat();
+    all.sort_unstable();
+    assert_eq!((all, heap.finalizers()), (vec![0, 1, 2, 3], (1, 0)));
+    assert!(is_alive(&heap, roots.get(3)));
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_changes_nothing() {
+    let heap = heap(FULL.concurrent(Concurrent::Off));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 1);
+    roots.set(0, new(&mutator, node));
+    let at = |address: usize| NonNull::new(address as *mut u8).unwrap();
+    let outside = Box::new(7u64);
+    for address in [roots.get(0) + 8, &raw const *outside as usize, 8] {
+        let refused = mutator.finalize_data(at(address), 1);
+        assert_eq!(refused, Err(FinalizeError::NoObject { address }));
+    }
+    let arena = Arena::open(&mutator, ArenaKind::Escaping);
+    let inside = arena.data(&mutator, 64, 8).unwrap();
+    let refused = mutator.finalize_data(at(inside), 1).unwrap_err();
+    assert!(matches!(refused, FinalizeError::InArena { address, .. } if address == inside), "{refused}");
+    arena.close(&mutator);
+    let misuse = FinalizeError::Misuse(MisuseError::InNative);
+    assert_eq!(mutator.blocking(|| mutator.finalize_data(at(roots.get(0)), 1)).unwrap(), Err(misuse));
+    assert_eq!((heap.finalizers(), heap.next_finalized()), ((0, 0), None));
+    let none = heapwood_gc::FinalizerToken::from_bits(1 << 32 | 1);
+    assert!(heap.cancel_finalizer(none).is_err(), "before the first");
+
+    let [a, b] = [5, 6].map(|tag| finalize(&mutator, roots.get(0), tag));
+    // SAFETY: it is refused.
+    let refused = unsafe { mutator.free(at(roots.get(0))) }.unwrap_err();
+    assert!(matches!(refused, FreeError::Finalizer { address } if address == roots.get(0)), "{refused}");
+    assert_eq!(heap.cancel_finalizer(a), Ok(5));
+    assert!(matches!(heap.cancel_finalizer(a), Err(FinalizeError::NoFinalizer { .. })));
+    assert!(matches!(heap.cancel_finalizer(none), Err(FinalizeError::NoFinalizer { .. })));
+    assert_eq!(heap.cancel_finalizer(b), Ok(6));
+    // Without finalisers it can be freed, and a new object in the cell has none of the old one's.
+    let freed = roots.get(0);
+    roots.set(0, 0);
+    free(&mutator, freed);
+    let c = finalize(&mutator, new(&mutator, node), 7);
+    mutator.collect().unwrap();
+    assert_eq!(heap.cancel_finalizer(c), Err(FinalizeError::Queued));
+    assert_eq!(taken(&heap), [7]);
+    assert!(matches!(heap.cancel_finalizer(c), Err(FinalizeError::NoFinalizer { .. })));
+}
+
+/// The table of a small heap has 65,536 entries; those that were cancelled or taken are used again.
+#[test]
+fn entries_are_used_again() {
+    let heap = heap(YOUNG.address_space(64 << 20).concurrent(Concurrent::Off));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    for round in 0..10 {
+        for tag in 0..40_000 {
+            let token = finalize(&mutator, new(&mutator, node), tag);
+            assert!(round % 2 == 0 || heap.cancel_finalizer(token) == Ok(tag));
+        }
+        mutator.collect_young().unwrap();
+        assert!(heap.finalizers().0 == 0 && (round % 2 == 1 || taken(&heap).len() == 40_000));
+    }
+    let mut roots = Slots::new(&heap, 1);
+    roots.set(0, new(&mutator, node));
+    let object = NonNull::new(roots.get(0) as *mut u8).unwrap();
+    let full = (0..).find_map(|tag| mutator.finalize_data(object, tag).err()).unwrap();
+    assert_eq!((full, heap.finalizers()), (FinalizeError::Full { most: 65_535 }, (65_535, 0)));
+    assert!(full.to_string().contains("65535 finalisers"), "{full}");
+}
+
+#[test]
+fn all_is_queued_at_the_end() {
+    let heap = heap(FULL);
+    {
+        let mutator = attach(&heap);
+        let mut roots = Slots::new(&heap, 1);
+        roots.set(0, new(&mutator, node_type(&heap)));
+        (0..10).for_each(|tag| _ = finalize(&mutator, roots.get(0), tag));
+        assert_eq!(mutator.blocking(|| heap.finalize_all()).unwrap(), Err(MisuseError::InNative));
+        assert_eq!(heap.finalizers(), (10, 0));
+    }
+    assert_eq!(heap.finalize_all(), Ok(10));
+    assert_eq!((heap.finalizers(), heap.finalize_all()), ((0, 10), Ok(10)));
+    assert_eq!(taken(&heap), (0..10).collect::<Vec<_>>());
+    assert_eq!(heap.finalize_all(), Ok(0));
+}
+
+/// The random program: objects in slots, replaced, registered, cancelled, and collected in all ways. The model knows which
+/// objects are in slots; a conservative word keeps none.
+pub(crate) fn play(heap: &Heap, seed: u64, steps: usize) {
+    let mutator = attach(heap);
+    let node = node_type(heap);
+    let mut rng = Rng::new(seed);
+    let mut roots = Slots::new(heap, 64);
+    // By tag: the slot that keeps its object, and the registration.
+    let mut alive: HashMap<usize, (usize, heapwood_gc::FinalizerToken)> = HashMap::new();
+    let mut dead = HashSet::new();
+    let check = |alive: &HashMap<usize, _>, dead: &mut HashSet<usize>| {
+        for tag in taken(heap) {
+            assert!(!alive.contains_key(&tag), "{tag} was queued early");
+            assert!(dead.remove(&tag), "{tag} was queued twice, or after it was cancelled");
+        }
+    };
+    for tag in 0..steps {
+        let slot = rng.below(64);
+        match rng.below(16) {
+            0..8 => {
+                roots.set(slot, new(&mutator, node));
+                alive.retain(|&tag, &mut (at, _)| at != slot || !dead.insert(tag));
+                alive.insert(tag, (slot, finalize(&mutator, roots.get(slot), tag)));
+            }
+            8..10 if roots.get(slot) != 0 => {
+                alive.insert(tag, (slot, finalize(&mutator, roots.get(slot), tag)));
+            }
+            10..12 => {
+                roots.set(slot, 0);
+                alive.retain(|&tag, &mut (at, _)| at != slot || !dead.insert(tag));
+            }
+            12 if !alive.is_empty() => {
+                let tag = *alive.keys().min().unwrap();
+                let (_, token) = alive.remove(&tag).unwrap();
+                assert_eq!(heap.cancel_finalizer(token), Ok(tag));
+            }
+            13 => mutator.collect_young().unwrap(),
+            14 if rng.below(4) == 0 => {
+                mutator.collect().unwrap();
+                check(&alive, &mut dead);
+                assert!(dead.is_empty(), "{dead:?} were dead, and a full collection has not queued them");
+            }
+            15 => match mutator.incremental_marking().begin().unwrap() {
+                true => _ = mutator.incremental_marking().step(rng.below(50)).unwrap(),
+                false => _ = mutator.incremental_marking().finish().unwrap(),
+            },
+            _ => (0..rng.below(50)).for_each(|_| _ = new(&mutator, node)),
+        }
+        check(&alive, &mut dead);
+    }
+    mutator.collect().unwrap();
+    check(&alive, &mut dead);
+    assert!(dead.is_empty());
+    assert_eq!(heap.finalizers().0, alive.len());
+}
+
+pub(crate) const PLAYED: [Config; 6] = {
+    let off = PRECISE.concurrent(Concurrent::Off);
+    let young = YOUNG.concurrent(Concurrent::Off);
+    [
+        off,
+        young,
+        young.verify(true),
+        FULL.concurrent(Concurrent::Off),
+        off.mark_threads(2),
+        young.mark_stack(10),
+    ]
+};
+
+#[test]
+fn random_programs_find_each_tag_when_its_object_is_dead() {
+    for (config, seed) in PLAYED.iter().zip(first_seed()..) {
+        let heap = heap(*config);
+        // Some young collections keep all they have not marked.
+        for round in 0..amount("HEAPWOOD_FINALIZERS", 50, 5) as u64 {
+            heap.set_young_time((round % 3 == 1).then_some(core::time::Duration::ZERO));
+            play(&heap, seed + 100 * round, 3000);
+            heap.finalize_all().unwrap();
+            taken(&heap);
+        }
+        assert_swept_and_valid(&heap);
+    }
+}
+
+/// Threads register, cancel and take at once, while the heap collects in all ways by itself.
+#[test]
+fn threads_register_and_take_at_once() {
+    let beside = PRECISE.concurrent(Concurrent::Always).min_heap(4 << 20);
+    for config in [beside, YOUNG, BY_SIGNALS, PRECISE.limit(16 << 20)] {
+        let heap = heap(config);
+        const EACH: usize = 100_000;
+        let seen: Vec<AtomicUsize> = (0..3 * EACH).map(|_| AtomicUsize::new(0)).collect();
+        let (cancelled, goes_on) = (AtomicUsize::new(0), AtomicBool::new(true));
+        let count = || {
+            while let Some(tag) = heap.next_finalized() {
+                assert_eq!(seen[tag].fetch_add(1, Ordering::Relaxed), 0, "{tag} twice");
+            }
+        };
+        std::thread::scope(|scope| {
+            // One that takes and is not attached.
+            let taker = scope.spawn(|| {
+                while goes_on.load(Ordering::Relaxed) {
+                    count();
+                    std::thread::yield_now();
+                }
+            });
+            let workers = [0, 1, 2].map(|i| {
+                let (heap, cancelled, seen, count) = (&heap, &cancelled, &seen, &count);
+                scope.spawn(move || {
+                    let mutator = attach(heap);
+                    let node = node_type(heap);
+                    let mut roots = Slots::new(heap, 16);
+                    let mut tags = [usize::MAX; 16];
+                    for k in 0..EACH {
+                        let tag = i * EACH + k;
+                        let slot = k % 16;
+                        if tags[slot] != usize::MAX {
+                            assert_eq!(seen[tags[slot]].load(Ordering::Relaxed), 0, "early");
+                        }
+                        roots.set(slot, new(&mutator, node));
+                        let token = finalize(&mutator, roots.get(slot), tag);
+                        tags[slot] = tag;
+                        if k % 7 == 0 {
+                            assert_eq!(heap.cancel_finalizer(token), Ok(tag));
+                            tags[slot] = usize::MAX;
+                            cancelled.fetch_add(1, Ordering::Relaxed);
+                        }
+                        if k % 1000 == 0 {
+                            count();
+                        }
+                    }
+                })
+            });
+            workers.into_iter().for_each(|worker| worker.join().unwrap());
+            goes_on.store(false, Ordering::Relaxed);
+            taker.join().unwrap();
+        });
+        attach(&heap).collect().unwrap();
+        attach(&heap).collect().unwrap();
+        if config.conservative_stacks {
+            // A stale word may keep one.
+            heap.finalize_all().unwrap();
+        }
+        count();
+        let all = seen.iter().filter(|seen| seen.load(Ordering::Relaxed) == 1).count();
+        assert_eq!((all + cancelled.load(Ordering::Relaxed), heap.finalizers()), (3 * EACH, (0, 0)));
+        assert_valid(&heap);
+    }
+}
+
+/// A buffer outside, freed by its finaliser, makes no process grow: of 500 MiB at most 16 are there at once.
+#[test]
+fn finalised_buffers_do_not_make_a_process_grow() {
+    for config in [FULL, YOUNG.min_heap(16 << 20), PRECISE.limit(16 << 20)] {
+        const BUFFER: usize = 64 << 10;
+        let heap = heap(config.concurrent(Concurrent::Off));
+        let mutator = attach(&heap);
+        let (node, mut roots) = (node_type(&heap), Slots::new(&heap, 8));
+        let (mut bytes, mut most) = (0, 0);
+        for i in 0..8000 {
+            while heap.next_finalized().is_some() {
+                mutator.external(-(BUFFER as isize)).unwrap();
+                bytes -= BUFFER;
+            }
+            mutator.external(BUFFER as isize).unwrap();
+            bytes += BUFFER;
+            most = most.max(bytes);
+            roots.set(i % 8, new(&mutator, node));
+            finalize(&mutator, roots.get(i % 8), i);
+        }
+        assert!(most <= 16 << 20, "{most} bytes at once");
+    }
+}
+
+#[test]
+fn a_child_has_the_finalisers_it_inherits() {
+    Child::new()
+        .run(|| {
+            let heap = heap(FULL.concurrent(Concurrent::Off));
+            let mutator = attach(&heap);
+            (0..100).for_each(|tag| _ = finalize(&mutator, new(&mutator, node_type(&heap)), tag));
+            // SAFETY: the child uses the heap, and exits without the harness's cleanup; one that hangs is killed.
+            let child = unsafe { libc::fork() };
+            mutator.collect().unwrap();
+            let all = taken(&heap).len();
+            if child == 0 {
+                // SAFETY: as above.
+                unsafe { libc::_exit(if all == 100 { 7 } else { 1 }) };
+            }
+            let mut ended = 0;
+            // SAFETY: it is this process's child.
+            assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
+            assert!(all == 100 && libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
+        })
+        .well();
+}

@@ -1,0 +1,37 @@
+//! Finalisers that come too early or too late are caught by the random programs of `finalizers`.
+
+use crate::finalizers::{PLAYED, play};
+use heapwood_gc::inject::Fault;
+use heapwood_gc_testing::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// How many of the programs, of heaps of all kinds, find something wrong with every N-th occasion of a fault.
+fn caught(fault: Fault, every: u64) -> (usize, usize) {
+    let (mut caught, mut injected) = (0, 0);
+    for (i, config) in PLAYED.iter().enumerate() {
+        for seed in 0..5 {
+            let heap = heap(*config);
+            // In a third of them young collections keep all they have not marked.
+            heap.set_young_time((seed % 3 == 1).then_some(core::time::Duration::ZERO));
+            heap.faults().inject(fault, every);
+            let played = catch_unwind(AssertUnwindSafe(|| play(&heap, 1 + seed + 100 * i as u64, 3000)));
+            if heap.faults().injected() > 0 {
+                injected += 1;
+                caught += usize::from(played.is_err());
+            }
+        }
+    }
+    (caught, injected)
+}
+
+#[test]
+fn an_early_finaliser_is_caught() {
+    let (caught, injected) = caught(Fault::FinalizedByMark, 1);
+    assert!(injected >= 5 && caught == injected, "{caught} of {injected}");
+}
+
+#[test]
+fn a_late_finaliser_is_caught() {
+    let (caught, injected) = caught(Fault::FinalizerMissed, 50);
+    assert!(injected >= 20 && caught * 10 >= injected * 9, "{caught} of {injected}");
+}
