@@ -148,7 +148,7 @@ fn tree1_is_checked_right() {
 
 /// A block is alive exactly while its slot refers to it, and nothing writes into it.
 #[test]
-fn blocks_are_replaced_and_not_touched() {
+fn blocks_are_replaced() {
     for (blocks, slots, most) in [(rand::SMALL, 4096, 2048), (rand::LARGE, 1024, 160 << 10)] {
         let m = attach(SMALL);
         let outcome = blocks.run(&*m, 3);
@@ -161,7 +161,19 @@ fn blocks_are_replaced_and_not_touched() {
         assert!(stats.live_bytes < 2 * slots * most, "{stats:?}");
         assert!(stats.allocated_bytes as usize > 3 * slots * most / 4, "{stats:?}");
     }
-    // Writing to each block of RandLarge would make about 64 MiB resident. The pages of this heap are never touched.
+}
+
+/// Writing to each block of RandLarge would make about 64 MiB resident. The pages of its heap are never touched. Other tests touch
+/// memory at the same time, so this one has a process of its own.
+#[test]
+fn large_blocks_are_not_touched() {
+    const ALONE: &str = "HEAPWOOD_TEST_ALONE";
+    if std::env::var_os(ALONE).is_none() {
+        let name = "check_values::large_blocks_are_not_touched";
+        let mut alone = std::process::Command::new(std::env::current_exe().unwrap());
+        assert!(alone.args(["--exact", name]).env(ALONE, "1").status().unwrap().success());
+        return;
+    }
     let m = attach(SMALL);
     let before = resident();
     rand::LARGE.run(&*m, 5);
@@ -234,7 +246,7 @@ fn treap_is_an_ordered_map() {
     }
 }
 
-/// The resident set of this process; other tests of it may run at the same time.
+/// The resident set of this process.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").unwrap();
     text.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4096
