@@ -143,7 +143,8 @@ impl Heap {
     /// All threads are stopped meanwhile, so it should be brief, and wait for nobody. It is called on the thread that collects,
     /// which is attached, never on one of the heap's own: while a hook is set, a marking beside the program starts and ends only when
     /// a thread allocates or waits for it, and an idle heap is not collected. Inside it the heap is refused, but for
-    /// [`Heap::stats`] and [`Heap::full_collections`]. A panic in it ends the process.
+    /// [`Heap::stats`] and [`Heap::full_collections`]. A panic in it ends the process. A hook that holds a clone of its heap keeps
+    /// the heap alive until [`Heap::forget_on_collection`].
     ///
     /// ```
     /// # use heapwood::{Config, Heap};

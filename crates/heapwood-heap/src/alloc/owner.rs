@@ -261,12 +261,11 @@ impl<'m> Owner<'m> {
                 let may_take = || refilled || self.has_room(request);
                 if at_hand.is_some() || !self.sweeper().has_some(request.id) && may_take() {
                     self.cache.use_credit(pages);
-                    let run = match at_hand.map_or_else(|| self.take_pages(pages), Ok) {
-                        Ok(run) => run,
-                        Err(_) if self.sweeper().has_some(request.id) => continue,
-                        Err(refused) => return Err(refused),
-                    };
-                    self.make_span(request, run);
+                    let run = at_hand.map_or_else(|| self.take_pages(pages), Ok);
+                    if run.is_err() && self.sweeper().has_some(request.id) {
+                        continue;
+                    }
+                    self.make_span(request, run?);
                     return Ok(TakenSpan::Span);
                 }
             }
@@ -277,12 +276,11 @@ impl<'m> Owner<'m> {
                 // No page is cached now.
                 self.cache.end_credit();
                 self.cache.pages().flush(self.heap().pages());
-                let run = match self.sweeper().take_pages(CacheTarget::Uncached, pages) {
-                    Ok(run) => run,
-                    Err(_) if self.sweeper().has_some(request.id) => continue,
-                    Err(refused) => return Err(refused),
-                };
-                self.make_span(request, run);
+                let run = self.sweeper().take_pages(CacheTarget::Uncached, pages);
+                if run.is_err() && self.sweeper().has_some(request.id) {
+                    continue;
+                }
+                self.make_span(request, run?);
                 return Ok(TakenSpan::Span);
             }
         }
