@@ -102,6 +102,20 @@ mod tests {
         assert!(played.collecting_ns * 20 < played.all_ns, "{played:?}");
     }
 
+    /// After a full collection that found the ring full, and so freed nothing, young ones once seemed to pay.
+    #[test]
+    fn a_pipeline_has_few_young_collections() {
+        let played = play(&built_in("a pipeline whose ring is full at times"), true);
+        assert!(played.full > 100 && played.young * 10 < played.full, "{played:?}");
+    }
+
+    /// Young collections once came that scanned 90 MiB of stack for 4 MiB of new objects.
+    #[test]
+    fn a_deep_recursion_has_young_collections_where_its_stack_is_short() {
+        let played = play(&built_in("a deep recursion"), true);
+        assert!(played.young <= 1 && played.full > 1, "{played:?}");
+    }
+
     #[test]
     fn a_program_is_read_from_its_trace_lines() {
         let text = "heapwood: something else\n\
@@ -112,7 +126,10 @@ mod tests {
         let program = Program::parse("two", text).unwrap();
         assert_eq!(program.epochs.len(), 2);
         assert_eq!((program.epochs[1].allocated, program.epochs[1].live), (5 << 20, 2 << 20));
-        assert_eq!(program.epochs[1].mark_ns_a_mib, 1_000_000);
+        assert_eq!((program.epochs[1].mark_ns_a_mib, program.epochs[1].stacks), (1_000_000, 0));
+        let deep = Program::parse("two", &text.replace(" 0 MB stacks", " 6 MB stacks")).unwrap();
+        assert_eq!(deep.epochs[1].stacks, 6 << 20);
+        assert!(deep.epochs[1].mark_ns_a_mib < 1_000_000, "a part of the time is the stack's");
         // The pause that starts a marking beside the program finds what is alive no better than a young one; its end does.
         for (kind, epochs) in [("end", 2), ("degenerated", 2), ("start", 1), ("young", 1)] {
             let text = text.replacen("kind=full", &format!("kind={kind}"), 1);

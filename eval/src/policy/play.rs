@@ -2,7 +2,7 @@
 //! marking, and the policies set the next budget. Invariant: a MiB of allocation costs the same for any number of
 //! collections, except where the heap is so small that its mutators starve.
 
-use super::trace::{Epoch, Program};
+use super::trace::{Epoch, Program, stack_ns};
 use heapwood_gc::policy::{Efficiency, Growth, NextCollection, Nursery, Spent};
 use heapwood_gc::settings::options::{Config, Generational};
 use serde::Serialize;
@@ -37,9 +37,9 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
     let mut budget = nursery.budget(size, goal);
     let (mut handed_out, mut since_full, mut full_ended, mut spent) = (0, 0, 0, 0);
     let mut last_live = 0;
-    for Epoch { allocated, live, run_ns_a_mib, mark_ns_a_mib } in program.epochs.iter().copied() {
-        let mark_ns =
-            |bytes: usize| COLLECTION_NS + (bytes as f64 / MIB as f64 * mark_ns_a_mib as f64) as u64;
+    for Epoch { allocated, live, stacks, run_ns_a_mib, mark_ns_a_mib } in program.epochs.iter().copied() {
+        let of_mib = |bytes: usize, ns: u64| (bytes as f64 / MIB as f64 * ns as f64) as u64;
+        let mark_ns = |bytes: usize| COLLECTION_NS + stack_ns(stacks) + of_mib(bytes, mark_ns_a_mib);
         let mut left = allocated;
         while left > 0 {
             let step = left.min(budget - handed_out);
@@ -59,9 +59,9 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
             let since = played.all_ns;
             if nursery.next() == NextCollection::Young {
                 let survived = handed_out * program.survival / 100;
-                let ns = mark_ns(survived);
+                let ns = mark_ns(survived) + of_mib(handed_out, program.remembered_ns_a_mib);
                 let freed = handed_out - survived;
-                nursery.after_young(Efficiency { allocated: handed_out, freed, ns, since, stacks: 0 }, 0);
+                nursery.after_young(Efficiency { allocated: handed_out, freed, ns, since, stacks }, 0);
                 (size, played.young) = (size + survived, played.young + 1);
                 (played.all_ns, played.collecting_ns) = (played.all_ns + ns, played.collecting_ns + ns);
                 spent += ns;
@@ -77,7 +77,7 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
                 let cost = Spent { collecting_ns: spent, all_ns, added, freed };
                 goal = live + growth.after_full(live, config.percent, mutators, cost);
                 goal = goal.max(config.min_heap);
-                nursery.after_full(Efficiency { allocated: since_full, freed, ns, since, stacks: 0 }, false);
+                nursery.after_full(Efficiency { allocated: since_full, freed, ns, since, stacks }, false);
                 (size, played.full) = (live, played.full + 1);
                 (since_full, full_ended, spent, last_live) = (0, played.all_ns, 0, live);
             }
