@@ -271,7 +271,8 @@ fn a_marking_that_ends_late_is_ended_by_several_markers() {
 }
 
 /// A program that overwrites much fills chunks of the log, which the marker takes while it goes on. A list keeps the marker
-/// busy meanwhile: it is the last root, so its first node is marked first.
+/// busy meanwhile: it is the last root, so its first node is marked first. It becomes longer where the program stores too slowly
+/// beside the marker, as under ThreadSanitizer.
 #[test]
 fn what_barriers_note_comes_to_the_marker_while_the_program_goes_on() {
     const NODES: usize = 20_000;
@@ -288,12 +289,20 @@ fn what_barriers_note_comes_to_the_marker_while_the_program_goes_on() {
         put(get(get(roots.get(0), i), 0), 2, i);
     }
     roots.extend_list(2, &mutator, node, LIST, 0);
+    let mut list = LIST;
     let marking = mutator.incremental_marking();
     // Pauses hand in a chunk each, too, full or not: of one mutator at most five in a marking.
     const MANY: u64 = 10;
     let mut from = 0;
     for _ in 0..5 {
-        while marking.counts().chunks < MANY {
+        for pass in 1.. {
+            if marking.counts().chunks >= MANY {
+                break;
+            }
+            if pass % 4 == 0 && list < 32 * LIST {
+                roots.extend_list(2, &mutator, node, list, list);
+                list *= 2;
+            }
             assert!(marking.ask_marker());
             for i in 0..NODES {
                 let moved = get(roots.get(from), i);
@@ -310,9 +319,9 @@ fn what_barriers_note_comes_to_the_marker_while_the_program_goes_on() {
         }
     }
     assert!((0..NODES).all(|i| get(get(get(roots.get(from), i), 0), 2) == i));
-    check_list(roots.get(2), LIST, 0);
+    check_list(roots.get(2), list, 0);
     mutator.collect().unwrap();
-    assert_eq!(stats(&heap).live_objects, 2 * NODES + LIST + 2);
+    assert_eq!(stats(&heap).live_objects, 2 * NODES + list + 2);
 }
 
 /// Words of a conservative object lead anywhere: also to spans that are being made and ended while the marker looks there.
