@@ -29,7 +29,7 @@ impl Owner<'_> {
                 Some(page) => spans.own(page).set_frontier(buffer.cursor()),
                 None if self.keeps_runs() => {}
                 None => {
-                    self.put_back_freed(id, buffer);
+                    self.put_back_freed(id, buffer, true);
                     buffer.reset();
                 }
             }
@@ -37,8 +37,10 @@ impl Owner<'_> {
     }
 
     /// Returns the cells that wait in a buffer without a span to the chain of freed cells, if they came from there: then they
-    /// have the buffer's shape, or one of a shared span its allocation bit.
-    fn put_back_freed(&self, id: ShapeId, buffer: &AllocBuffer) {
+    /// have the buffer's shape, or one of a shared span its allocation bit. Unless the heap is `stopped`, a marker beside the
+    /// program may be scanning such a cell, to which a stray word has led it: then nothing is written there, and the sweep after
+    /// the marking finds the cells.
+    fn put_back_freed(&self, id: ShapeId, buffer: &AllocBuffer, stopped: bool) {
         let (heap, start, size) = (self.heap(), buffer.cursor(), buffer.cell_size());
         if buffer.room() == 0 {
             return;
@@ -48,16 +50,21 @@ impl Owner<'_> {
             return;
         }
         let run = start..buffer.limit();
+        let is_marking = heap.marks().is_concurrent_marking();
         for cell in run.clone().step_by(size) {
-            if heap.marks().is_concurrent_marking() && heap.marks().is_allocated(cell) {
+            if is_marking && heap.marks().is_allocated(cell) {
                 // It was marked when it was taken. The marking would scan a marked and freed cell, and this one has no
                 // words yet.
-                // SAFETY: the cell is one of a span, a marking is under way, and the heap is stopped.
+                // SAFETY: the cell is one of a span, and a marking is under way. If a marker sets the bit again, the cell
+                // waits for the next one.
                 unsafe { heap.marks().unmark(cell) };
             }
         }
         let class = SizeClass::of(size).expect("a buffer's cells have a class");
         self.put_freed(&run, class);
+        if is_marking && !stopped {
+            return;
+        }
         let mut chain = self.cache().cached(shape).freed.get();
         // SAFETY: the bits were set just now.
         unsafe { chain.push(start, (run.len() / size) as u32, self.full_cycle()) };
@@ -246,7 +253,7 @@ impl Owner<'_> {
                 partial.push(spans, page);
             }
         } else if buffer.room() != 0 && spans.at(spans.first_page_of(buffer.cursor())).shape() == id {
-            self.put_back_freed(id, buffer);
+            self.put_back_freed(id, buffer, false);
         }
         buffer.reset();
         cached.forget_refills();

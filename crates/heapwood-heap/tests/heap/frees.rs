@@ -2,7 +2,7 @@
 //! random programs, whose objects never overlap and are all zeros when new.
 
 use crate::space::{CONFIG, Heap, random};
-use heapwood_heap::{Address, FreeError, ShapeId, SizeClass, SpaceConfig};
+use heapwood_heap::{Address, Collection, FreeError, ObjectRef, ShapeId, SizeClass, SpaceConfig};
 use heapwood_layout::TypeDescriptor;
 use heapwood_pages::PAGE_SIZE;
 use std::cell::Cell;
@@ -237,4 +237,55 @@ fn writes_into_freed_cells_do_no_harm() {
         }
         assert!(live.len() > 1000);
     }
+}
+
+/// A marker beside the program may scan a cell that waits in a run, to which a stray word has led it, while the run goes back.
+#[test]
+fn a_run_that_goes_back_during_a_marking_is_not_written() {
+    const SIZE: usize = 64;
+    const FREED: usize = 40;
+    let program = Program::new(CONFIG, false);
+    let (heap, shape) = (&program.heap, program.shape(SIZE, true));
+    let owners = || std::iter::once_with(|| heap.owner());
+    let made: Vec<usize> = (0..PAGE_SIZE / SIZE * 64).map(|_| program.allocate(shape, SIZE)).collect();
+    heap.cycle(made.iter().copied());
+    heap.space.finish_sweep();
+    // The buffer has no span any more, so what is freed comes first.
+    heap.owner().flush();
+    // Its first objects are in spans that it shares.
+    let freed = &made[made.len() / 2..][..FREED];
+    freed.iter().for_each(|&object| program.free(object).unwrap());
+    heap.owner().publish();
+    {
+        let stopped = heap.stopped();
+        stopped.promote(owners());
+        stopped.begin_marking();
+        stopped.end_marking(Collection::Young, owners(), usize::MAX, 0);
+    }
+    heap.space.finish_sweep();
+    let first = program.allocate(shape, SIZE);
+    assert!(freed.contains(&first), "a freed cell is used first");
+    heap.owner().flush();
+    let waiting = || freed.iter().filter(|&&cell| cell != first);
+    for &cell in waiting() {
+        // SAFETY: the cell is memory of the heap, which only this thread uses.
+        let words = unsafe { core::slice::from_raw_parts(cell as *const usize, SIZE / 8) };
+        assert_eq!(words, [0; SIZE / 8], "a link in a cell that a marker may scan");
+        assert!(heap.space.is_freed(ObjectRef::new(cell)));
+    }
+    heap.owner().publish();
+    {
+        let stopped = heap.stopped();
+        let marks = stopped.mark_side(Collection::Full);
+        for &object in made.iter().filter(|object| !freed.contains(object)).chain([&first]) {
+            // SAFETY: objects of this space; one thread.
+            unsafe { marks.set(object) };
+        }
+        stopped.promote_marked(owners());
+        stopped.end_marking(Collection::Full, owners(), usize::MAX, 0);
+    }
+    heap.space.finish_sweep();
+    heap.check().unwrap();
+    let again: BTreeSet<usize> = (1..FREED).map(|_| program.allocate(shape, SIZE)).collect();
+    assert!(waiting().all(|cell| again.contains(cell)), "the sweep finds the cells");
 }
