@@ -38,6 +38,13 @@ impl<'h> IdleCollector<'h> {
         (state, collector, figures): (&State, &Collector, &Figures),
     ) -> Option<Duration> {
         let now = clock.now();
+        if self.marking.is_none() && !collector.has_hook() {
+            // As each collection wakes this thread, it takes no lock to learn that the heap is in use.
+            let counts = (state.cycles().collections(), state.cycles().full_collections());
+            if let Some(wait) = self.policy.just_collected(now, counts) {
+                return Some(wait);
+            }
+        }
         let space = state.space().stats();
         let look = IdleSample {
             now,

@@ -357,13 +357,14 @@ impl Collector {
     /// room up to the goal.
     fn starts_marking(&self, state: &State, work: &mut Work, cause: Cause) -> bool {
         let Cause::BudgetExhausted(bytes) = cause else { return false };
+        if !core::mem::take(&mut work.concurrent.starts_next) || !work.session.is_none() {
+            return false;
+        }
         // What has come outside the heap in this cycle counts as allocated in it.
         let rose = state.space().external().change().rose;
         let room = (state.cycles().goal().load(Ordering::Relaxed) + rose).saturating_sub(work.size(state));
         let allocated = state.space().stats().allocated_in_cycle + rose;
-        let starts = core::mem::take(&mut work.concurrent.starts_next)
-            && work.session.is_none()
-            && allocated.saturating_add(bytes) < room;
+        let starts = allocated.saturating_add(bytes) < room;
         if starts {
             state.space().set_budget(room);
             state.marking_requests().start();

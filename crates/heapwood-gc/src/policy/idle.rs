@@ -81,29 +81,35 @@ impl IdlePolicy {
         self.waits
     }
 
+    /// How long to wait before the next look, if the heap was collected since the last one.
+    pub(crate) fn just_collected(&mut self, now: Duration, counts: (u64, u64)) -> Option<Duration> {
+        (counts.0 != self.collections).then(|| {
+            self.note_collection(now, counts);
+            self.first_look().saturating_sub(now)
+        })
+    }
+
+    fn note_collection(&mut self, now: Duration, (collections, full_collections): (u64, u64)) {
+        let stays_own = self.is_own && full_collections == self.full_collections;
+        let quiet = if stays_own { self.quiet } else { QUIET };
+        *self = IdlePolicy { collections, full_collections, is_own: stays_own, quiet, ..Self::new(now) };
+    }
+
+    /// When a sample is due: before a collection may be, to know the rate.
+    fn first_look(&self) -> Duration {
+        (self.at + self.quiet).max(self.not_before).saturating_sub(RATE_OVER)
+    }
+
     /// What to do now.
     pub(crate) fn next(&mut self, look: IdleSample) -> IdleDecision {
         if look.collections != self.collections {
-            let full_collections = look.full_collections;
-            let collections = look.collections;
-            *self = match self.is_own && full_collections == self.full_collections {
-                true => IdlePolicy {
-                    collections,
-                    is_own: true,
-                    full_collections,
-                    quiet: self.quiet,
-                    ..Self::new(look.now)
-                },
-                false => IdlePolicy { collections, full_collections, ..Self::new(look.now) },
-            };
+            self.note_collection(look.now, (look.collections, look.full_collections));
         }
         let was_busy = !self.is_own && look.live >= LITTLE;
         if look.since <= worth_a_collection(look.live) && !was_busy {
             return IdleDecision::Nothing;
         }
-        // A look before, to know the rate.
-        let due = (self.at + self.quiet).max(self.not_before);
-        let first_look = due.saturating_sub(RATE_OVER);
+        let first_look = self.first_look();
         if look.now < first_look {
             return IdleDecision::Wait(first_look - look.now);
         }

@@ -27,8 +27,8 @@ pub(super) mod share {
 pub(super) mod refill {
     use heapwood_pages::PageCount;
 
-    /// The most spans of one refill: 1 MiB with 8 KiB each.
-    pub(in crate::policy) const MOST_SPANS: u32 = 128;
+    /// The most spans of one refill: 2 MiB with 8 KiB each, if the share has room.
+    pub(in crate::policy) const MOST_SPANS: u32 = 256;
     /// A refill was worthwhile if its spans had room for this many objects.
     pub(in crate::policy) const WORTHWHILE_OBJECTS: u32 = 64;
     /// The most other shapes that one refill takes spans for.

@@ -400,6 +400,20 @@ impl Central {
         self.counts.returned += spans.len() as u64;
     }
 
+    /// Whether no unswept span is left, and no large object may be dead: then nobody looks for one.
+    pub(crate) fn is_all_taken(&mut self, heap: &PageHeap) -> bool {
+        self.unswept == 0 && self.unswept_large(heap).is_empty()
+    }
+
+    /// The words of large objects that are still to be swept.
+    fn unswept_large(&mut self, heap: &PageHeap) -> Range<usize> {
+        let words = LargeObjects::words_below(heap.spans().end());
+        if self.large_from < words && heap.marks().is_after_young() {
+            self.large_from = heap.spans().large().skip_seen(self.large_from, words);
+        }
+        self.large_from..words
+    }
+
     /// Takes the next unswept batch, up to `most` spans; its sweeper returns the spans.
     pub(crate) fn next_sweep_batch(
         &mut self,
@@ -407,14 +421,10 @@ impl Central {
         demand: &Demand,
         most: u32,
     ) -> Option<SweepBatch> {
-        let words = LargeObjects::words_below(heap.spans().end());
-        if self.large_from < words && heap.marks().is_after_young() {
-            self.large_from = heap.spans().large().skip_seen(self.large_from, words);
-        }
-        if self.large_from < words {
-            let from = self.large_from;
-            self.large_from = words.min(from + LARGE_WORDS);
-            return Some(SweepBatch::Large(from..self.large_from));
+        let large = self.unswept_large(heap);
+        if !large.is_empty() {
+            self.large_from = large.end.min(large.start + LARGE_WORDS);
+            return Some(SweepBatch::Large(large.start..self.large_from));
         }
         while let Some(shape) = self.next_listed(self.sweep_from) {
             self.sweep_from = shape.index() as u32;
