@@ -370,15 +370,15 @@ mod tests {
             nursery.next()
         };
         let auto = |stacks, room| next(Generational::Auto, stacks, room);
-        assert_eq!(auto(6 * MIB, 23 * MIB), NextCollection::Full);
-        assert_eq!(auto(6 * MIB, 24 * MIB), NextCollection::Young);
+        assert_eq!(auto(6 * MIB, 11 * MIB), NextCollection::Full);
+        assert_eq!(auto(6 * MIB, 12 * MIB), NextCollection::Young);
         assert_eq!(auto(90 * MIB, 40 * MIB), NextCollection::Full);
         assert_eq!(auto(90 * MIB, 400 * MIB), NextCollection::Young);
         assert_eq!(next(Generational::Always, 90 * MIB, 40 * MIB), NextCollection::Young);
         // What the last young one scanned counts, too; and after a return from the depth it does no more.
         let mut nursery = Nursery::new(Generational::Auto);
         for (stacks, expected) in
-            [(0, NextCollection::Young), (9 * MIB, NextCollection::Full), (0, NextCollection::Young)]
+            [(0, NextCollection::Young), (17 * MIB, NextCollection::Full), (0, NextCollection::Young)]
         {
             nursery.after_young(Efficiency { stacks, ..young(&nursery, 0) }, 0);
             nursery.budget(0, 32 * MIB);
@@ -406,7 +406,7 @@ mod tests {
 
     #[test]
     fn stores_are_remembered_where_the_next_collection_may_be_young() {
-        let (young, full) = ((0, 32 * MIB), (29 * MIB, 32 * MIB));
+        let (young, full) = ((0, 32 * MIB), (31 * MIB, 32 * MIB));
         let remembers = |nursery: &mut Nursery, (size, goal), beside| {
             nursery.budget(size, goal);
             nursery.begin_cycle(beside);
@@ -428,8 +428,8 @@ mod tests {
         let mut nursery = Nursery::new(Generational::Auto);
         assert_eq!((nursery.budget(0, 32 * MIB), nursery.next()), (LEAST, NextCollection::Young));
         play(&mut nursery, 10, 10);
-        assert_eq!(nursery.budget(20 * MIB, 32 * MIB), 3 * MIB);
-        assert_eq!((nursery.budget(29 * MIB, 32 * MIB), nursery.next()), (3 * MIB, NextCollection::Full));
+        assert_eq!(nursery.budget(20 * MIB, 32 * MIB), 6 * MIB);
+        assert_eq!((nursery.budget(31 * MIB, 32 * MIB), nursery.next()), (MIB, NextCollection::Full));
         assert_eq!(nursery.budget(33 * MIB, 32 * MIB), LEAST_BUDGET);
         let mut off = Nursery::new(Generational::Off);
         assert_eq!(
