@@ -26,6 +26,8 @@ pub struct AllocatedInCycle {
     pub bytes: usize,
     /// Those that arenas have left, which only a full marking frees.
     pub left_by_arenas: usize,
+    /// How many mutators allocate: they had a central refill in this cycle or in the one before. At least one.
+    pub mutators: usize,
 }
 
 /// A space that is stopped as long as this exists ([`Space::stopped`](crate::Space::stopped)).
@@ -147,12 +149,8 @@ impl<'s> Stopped<'s> {
         let mut central = self.sweeper.lock();
         owners.for_each(|owner| owner.announce(&mut central));
         let counts = central.counts();
-        AllocatedInCycle { bytes: counts.in_cycle, left_by_arenas: counts.left_in_cycle }
-    }
-
-    /// How many mutators allocate: they had a central refill in this cycle or in the one before. At least one.
-    pub fn allocating(&self) -> usize {
-        self.sweeper.lock().mutators()
+        let (bytes, left_by_arenas) = (counts.in_cycle, counts.left_in_cycle);
+        AllocatedInCycle { bytes, left_by_arenas, mutators: central.mutators() }
     }
 
     /// Calls `f` with each span and its first page, in order of address.

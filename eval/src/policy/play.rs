@@ -34,7 +34,7 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
     let (mut growth, mut nursery) = (Growth::new(config.min_heap), Nursery::new(Generational::Auto));
     let (mut played, mutators) = (Played::default(), program.mutators);
     let (mut size, mut goal) = (0, config.min_heap);
-    let mut budget = nursery.budget(size, goal);
+    let mut budget = nursery.budget(size, goal, 1);
     let (mut handed_out, mut since_full, mut full_ended, mut spent) = (0, 0, 0, 0);
     let mut last_live = 0;
     for Epoch { allocated, live, stacks, run_ns_a_mib, mark_ns_a_mib } in program.epochs.iter().copied() {
@@ -82,7 +82,7 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
                 (since_full, full_ended, spent, last_live) = (0, played.all_ns, 0, live);
             }
             handed_out = 0;
-            budget = nursery.budget(size, goal);
+            budget = nursery.budget(size, goal, 1);
         }
         played.most_live = played.most_live.max(live);
     }

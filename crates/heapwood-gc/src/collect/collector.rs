@@ -92,7 +92,7 @@ impl Work {
     /// How many bytes may be allocated in a new heap before its first collection, whether stores are remembered from the
     /// beginning, and how many.
     pub(crate) fn begin(&mut self, goal: usize) -> (usize, bool, u64) {
-        let budget = self.nursery.budget(0, goal);
+        let budget = self.nursery.budget(0, goal, 1);
         self.nursery.begin_cycle(true);
         (budget, self.nursery.remembers(), self.nursery.most_stores())
     }

@@ -197,4 +197,19 @@ mod tests {
         let busy = look(23, 1, (50 * MIB, 50 * MIB));
         assert_eq!(collects_at(&mut policy, busy), Some(Duration::from_secs(62)));
     }
+
+    /// After each collection of a busy time it waits anew, and after the last it collects when it would have.
+    #[test]
+    fn a_collection_that_is_just_over_needs_no_look() {
+        let mut policies = [(); 2].map(|()| IdlePolicy::new(Duration::ZERO));
+        for second in 1..=100 {
+            let look = look(second, second, (second * 50 * MIB, 50 * MIB));
+            let waits = policies[0].just_collected(look.now, (second, second));
+            assert_eq!(policies[1].next(look), IdleDecision::Wait(waits.unwrap()));
+            assert_eq!(policies[0].just_collected(look.now, (second, second)), None);
+        }
+        let quiet = look(101, 100, (5050 * MIB, 100 * MIB));
+        let [first, second] = policies.each_mut().map(|policy| collects_at(policy, quiet));
+        assert_eq!((first, first), (second, Some(Duration::from_secs(110))));
+    }
 }

@@ -179,14 +179,16 @@ impl Nursery {
         (since / PART_OF_TIME).clamp(LEAST_TIME, MOST_TIME)
     }
 
-    /// The budget: bytes that may be allocated before the next collection, in a heap of `size` bytes.
-    pub fn budget(&mut self, size: usize, goal: usize) -> usize {
+    /// The budget: bytes that may be allocated before the next collection, in a heap of `size` bytes. Each of the mutators that
+    /// allocate has at least the smallest nursery, or several would stop each other, and divide the rest of a budget, as much more
+    /// often than one.
+    pub fn budget(&mut self, size: usize, goal: usize, mutators: usize) -> usize {
         let room = goal.saturating_sub(size);
         let part = if self.tries { 2 * PART_OF_ROOM } else { PART_OF_ROOM };
         let long_stacks = if self.option == Generational::Always { 0 } else { self.stacks };
         let (next, budget) = match self.on {
             _ if room / PART_OF_ROOM < LEAST_BUDGET_OF_YOUNG.max(long_stacks) => (NextCollection::Full, room),
-            true => (NextCollection::Young, self.size.min(room / part)),
+            true => (NextCollection::Young, self.size.max(LEAST * mutators).min(room / part)),
             // What is left then suffices for a try.
             false if self.backoff > 0 && self.backoff_bytes + self.in_parts < (room + self.in_parts) / 2 => {
                 (NextCollection::Promotion, self.backoff_bytes)
@@ -366,7 +368,7 @@ mod tests {
         let next = |option, stacks, room| {
             let mut nursery = Nursery::new(option);
             nursery.after_full(Efficiency { stacks, ..FULL }, false);
-            nursery.budget(0, room);
+            nursery.budget(0, room, 1);
             nursery.next()
         };
         let auto = |stacks, room| next(Generational::Auto, stacks, room);
@@ -381,7 +383,7 @@ mod tests {
             [(0, NextCollection::Young), (17 * MIB, NextCollection::Full), (0, NextCollection::Young)]
         {
             nursery.after_young(Efficiency { stacks, ..young(&nursery, 0) }, 0);
-            nursery.budget(0, 32 * MIB);
+            nursery.budget(0, 32 * MIB, 1);
             assert_eq!(nursery.next(), expected);
         }
     }
@@ -408,7 +410,7 @@ mod tests {
     fn stores_are_remembered_where_the_next_collection_may_be_young() {
         let (young, full) = ((0, 32 * MIB), (31 * MIB, 32 * MIB));
         let remembers = |nursery: &mut Nursery, (size, goal), beside| {
-            nursery.budget(size, goal);
+            nursery.budget(size, goal, 1);
             nursery.begin_cycle(beside);
             nursery.remembers()
         };
@@ -426,14 +428,15 @@ mod tests {
     #[test]
     fn the_budget_leaves_room_and_ends_with_a_full_collection() {
         let mut nursery = Nursery::new(Generational::Auto);
-        assert_eq!((nursery.budget(0, 32 * MIB), nursery.next()), (LEAST, NextCollection::Young));
+        assert_eq!((nursery.budget(0, 32 * MIB, 1), nursery.next()), (LEAST, NextCollection::Young));
+        assert_eq!([24, 128].map(|goal| nursery.budget(0, goal * MIB, 4)), [12 * MIB, 4 * LEAST]);
         play(&mut nursery, 10, 10);
-        assert_eq!(nursery.budget(20 * MIB, 32 * MIB), 6 * MIB);
-        assert_eq!((nursery.budget(31 * MIB, 32 * MIB), nursery.next()), (MIB, NextCollection::Full));
-        assert_eq!(nursery.budget(33 * MIB, 32 * MIB), LEAST_BUDGET);
+        assert_eq!(nursery.budget(20 * MIB, 32 * MIB, 1), 6 * MIB);
+        assert_eq!((nursery.budget(31 * MIB, 32 * MIB, 1), nursery.next()), (MIB, NextCollection::Full));
+        assert_eq!(nursery.budget(33 * MIB, 32 * MIB, 1), LEAST_BUDGET);
         let mut off = Nursery::new(Generational::Off);
         assert_eq!(
-            (off.budget(0, 32 * MIB), off.next(), off.is_on()),
+            (off.budget(0, 32 * MIB, 1), off.next(), off.is_on()),
             (32 * MIB, NextCollection::Full, false)
         );
     }
@@ -479,10 +482,10 @@ mod tests {
         let mut tries = Vec::new();
         for _ in 0..6 {
             assert!(!nursery.is_on());
-            tries.push((nursery.budget(0, 4096 * MIB) / MIB, nursery.next()));
+            tries.push((nursery.budget(0, 4096 * MIB, 1) / MIB, nursery.next()));
             nursery.after_promotion(nursery.backoff_bytes, false);
             assert_eq!(
-                (nursery.budget(0, 4096 * MIB), nursery.next()),
+                (nursery.budget(0, 4096 * MIB, 1), nursery.next()),
                 (nursery.size, NextCollection::Young)
             );
             play(&mut nursery, 95, 1);
@@ -491,11 +494,14 @@ mod tests {
         assert_eq!(tries, sizes.map(|size| (size, NextCollection::Promotion)));
         // What was allocated before a full collection counts; and with little room that comes first.
         nursery.after_full(FULL, false);
-        assert_eq!((nursery.budget(0, 4096 * MIB), nursery.next()), (412 * MIB, NextCollection::Promotion));
-        assert_eq!((nursery.budget(0, 500 * MIB), nursery.next()), (500 * MIB, NextCollection::Full));
+        assert_eq!(
+            (nursery.budget(0, 4096 * MIB, 1), nursery.next()),
+            (412 * MIB, NextCollection::Promotion)
+        );
+        assert_eq!((nursery.budget(0, 500 * MIB, 1), nursery.next()), (500 * MIB, NextCollection::Full));
         // Where the last full one could not remember enough, it did not end the rest.
         nursery.after_full(FULL, true);
-        assert_eq!(nursery.budget(0, 4096 * MIB), 412 * MIB);
+        assert_eq!(nursery.budget(0, 4096 * MIB, 1), 412 * MIB);
     }
 
     #[test]
@@ -531,7 +537,7 @@ mod tests {
                 let mut nursery = Nursery::new(Generational::Auto);
                 let (mut others, mut parts, mut allocated, mut since_full) = (Vec::new(), 0, 0, 0);
                 for _ in 0..2_000 {
-                    let mut budget = nursery.budget(since_full, room);
+                    let mut budget = nursery.budget(since_full, room, 1);
                     if in_parts {
                         budget = nursery.part_of_budget(budget);
                         assert!(nursery.is_on() || budget <= MOST_PROMOTED);

@@ -7,7 +7,7 @@
 //! settles its account under the central lock, where it learns whether a collection is due. Invariants: pages between
 //! the first step and the last are in use, in no span, and counted as unfinished if a stop may come between. The
 //! credits of all mutators together are about the remaining budget, apart from threads in their first cycle: each
-//! mutator gets half of its part.
+//! mutator gets its part.
 
 use super::owner::Owner;
 use crate::error::SpaceError;

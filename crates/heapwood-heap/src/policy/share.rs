@@ -1,6 +1,6 @@
 //! A mutator's share of the unused bytes, and its credit until the next refill. The mutators that refill divide what is
-//! left of the budget, and each takes half of its part at a time, so that the budget is used up by all at about the same
-//! time (as tcmalloc divides its cache among threads). Invariant: a mutator always gets one span.
+//! left of the budget, and each takes its part at a time, so that the budget is used up by all at about the same time (as
+//! tcmalloc divides its cache among threads). Invariant: a mutator always gets one span.
 
 use super::tunables::share::*;
 use heapwood_pages::PageCount;
@@ -15,12 +15,9 @@ pub(crate) struct Remaining {
 }
 
 impl Remaining {
-    /// What a mutator may take at a time, in pages: half of its part, or all if nobody else allocates.
+    /// What a mutator may take at a time, in pages.
     fn part(self) -> usize {
-        match self.mutators {
-            1 => self.pages,
-            several => self.pages / (2 * several),
-        }
+        self.pages / self.mutators
     }
 
     /// The pages of spans that a mutator may take from the lists, or make, before its next refill; a few at the end of
@@ -57,10 +54,10 @@ mod tests {
         let table = [
             (100_000, 1, 512, 512),
             (500, 1, 500, 500),
-            (1_000, 4, 125, 125),
+            (1_000, 4, 250, 250),
             (40, 1, 40, 40),
             (20, 1, 32, 20),
-            (80, 2, 32, 20),
+            (80, 2, 40, 40),
             (0, 1, 32, 0),
             (0, 4, 32, 0),
             (0, 16, 8, 0),

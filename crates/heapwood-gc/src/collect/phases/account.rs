@@ -31,6 +31,8 @@ pub(in crate::collect) struct CollectionTotals {
     pub(super) old: usize,
     pub(super) allocated: usize,
     pub(super) live: usize,
+    /// Mutators that allocate.
+    mutators: usize,
 }
 
 impl CollectionTotals {
@@ -115,7 +117,7 @@ impl Collector {
         times: &Times,
     ) -> CollectionTotals {
         let old = pause.state().cycles().live();
-        let AllocatedInCycle { bytes, left_by_arenas } = pause.world().allocated(pause.owners());
+        let AllocatedInCycle { bytes, left_by_arenas, mutators } = pause.world().allocated(pause.owners());
         let allocated = bytes.saturating_sub(left_by_arenas);
         let live = match kind.collection() {
             Collection::Full => marked.bytes,
@@ -136,7 +138,7 @@ impl Collector {
             work.stopped += ns;
         }
         let (stacks, external) = (pause.stack_bytes(), pause.space().external().change());
-        CollectionTotals { ns, since, cpu_ns, stacks, external, old, allocated, live }
+        CollectionTotals { ns, since, cpu_ns, stacks, external, old, allocated, live, mutators }
     }
 
     /// Sets when the next collection is due.
@@ -193,7 +195,7 @@ impl Collector {
         }
         state.cycles().set_sizes(totals.live, goal);
         let beside = self.marks_concurrently(state);
-        let mut budget = work.nursery.budget(size, goal);
+        let mut budget = work.nursery.budget(size, goal, totals.mutators);
         work.concurrent.starts_next = false;
         if beside {
             budget = self.start_concurrent(state, work, size, budget, goal);
@@ -240,7 +242,7 @@ impl Collector {
         live: usize,
     ) -> usize {
         let starved = pause.space().reclaim_clock().times().starved_ns;
-        let mutators = pause.world().allocating();
+        let mutators = totals.mutators;
         // A pause costs each core that a mutator had.
         let waited = (work.stopped * mutators.min(cores::available()) as u64).saturating_sub(work.spent);
         let now = clock::process_cpu_ns();

@@ -1,4 +1,5 @@
 //! What a heap tells of itself.
 
+mod locks;
 mod trace;
 mod values;
