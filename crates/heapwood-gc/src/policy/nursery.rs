@@ -184,7 +184,11 @@ impl Nursery {
     /// often than one.
     pub fn budget(&mut self, size: usize, goal: usize, mutators: usize) -> usize {
         let room = goal.saturating_sub(size);
-        let part = if self.tries { 2 * PART_OF_ROOM } else { PART_OF_ROOM };
+        let part = match (self.tries, self.paid) {
+            (true, _) => 2 * PART_OF_ROOM,
+            (false, false) => PART_OF_ROOM,
+            (false, true) => PART_OF_ROOM / 2,
+        };
         let long_stacks = if self.option == Generational::Always { 0 } else { self.stacks };
         let (next, budget) = match self.on {
             _ if room / PART_OF_ROOM < LEAST_BUDGET_OF_YOUNG.max(long_stacks) => (NextCollection::Full, room),
@@ -372,15 +376,15 @@ mod tests {
             nursery.next()
         };
         let auto = |stacks, room| next(Generational::Auto, stacks, room);
-        assert_eq!(auto(6 * MIB, 11 * MIB), NextCollection::Full);
-        assert_eq!(auto(6 * MIB, 12 * MIB), NextCollection::Young);
+        assert_eq!(auto(6 * MIB, 23 * MIB), NextCollection::Full);
+        assert_eq!(auto(6 * MIB, 24 * MIB), NextCollection::Young);
         assert_eq!(auto(90 * MIB, 40 * MIB), NextCollection::Full);
         assert_eq!(auto(90 * MIB, 400 * MIB), NextCollection::Young);
         assert_eq!(next(Generational::Always, 90 * MIB, 40 * MIB), NextCollection::Young);
         // What the last young one scanned counts, too; and after a return from the depth it does no more.
         let mut nursery = Nursery::new(Generational::Auto);
         for (stacks, expected) in
-            [(0, NextCollection::Young), (17 * MIB, NextCollection::Full), (0, NextCollection::Young)]
+            [(0, NextCollection::Young), (9 * MIB, NextCollection::Full), (0, NextCollection::Young)]
         {
             nursery.after_young(Efficiency { stacks, ..young(&nursery, 0) }, 0);
             nursery.budget(0, 32 * MIB, 1);
@@ -408,7 +412,7 @@ mod tests {
 
     #[test]
     fn stores_are_remembered_where_the_next_collection_may_be_young() {
-        let (young, full) = ((0, 32 * MIB), (31 * MIB, 32 * MIB));
+        let (young, full) = ((0, 32 * MIB), (29 * MIB, 32 * MIB));
         let remembers = |nursery: &mut Nursery, (size, goal), beside| {
             nursery.budget(size, goal, 1);
             nursery.begin_cycle(beside);
@@ -429,10 +433,11 @@ mod tests {
     fn the_budget_leaves_room_and_ends_with_a_full_collection() {
         let mut nursery = Nursery::new(Generational::Auto);
         assert_eq!((nursery.budget(0, 32 * MIB, 1), nursery.next()), (LEAST, NextCollection::Young));
-        assert_eq!([24, 128].map(|goal| nursery.budget(0, goal * MIB, 4)), [12 * MIB, 4 * LEAST]);
+        assert_eq!([24, 128].map(|goal| nursery.budget(0, goal * MIB, 4)), [6 * MIB, 4 * LEAST]);
         play(&mut nursery, 10, 10);
         assert_eq!(nursery.budget(20 * MIB, 32 * MIB, 1), 6 * MIB);
-        assert_eq!((nursery.budget(31 * MIB, 32 * MIB, 1), nursery.next()), (MIB, NextCollection::Full));
+        assert_eq!(nursery.budget(20 * MIB, 32 * MIB, 4), 6 * MIB, "half of the room, as they pay");
+        assert_eq!((nursery.budget(29 * MIB, 32 * MIB, 1), nursery.next()), (3 * MIB, NextCollection::Full));
         assert_eq!(nursery.budget(33 * MIB, 32 * MIB, 1), LEAST_BUDGET);
         let mut off = Nursery::new(Generational::Off);
         assert_eq!(

@@ -37,9 +37,10 @@ pub(super) mod nursery {
     pub(in crate::policy) const MOST: usize = 64 << 20;
     /// There are no young collections of less than this.
     pub(in crate::policy) const LEAST_BUDGET_OF_YOUNG: usize = 1 << 20;
-    /// It is at most this part of the room that is left, and half of that while young collections are tried. With a quarter
-    /// trees 21 promote a fifth more, which full collections find dead (docs/results/README.md, "Locks").
-    pub(in crate::policy) const PART_OF_ROOM: usize = 2;
+    /// It is at most this part of the room that is left, half of that while young collections are tried, and twice that once they
+    /// pay. With a quarter then, too, trees 21 promote a fifth more, which full collections find dead; with a half from the
+    /// beginning, programs in which all survives mark a quarter more (docs/results/README.md).
+    pub(in crate::policy) const PART_OF_ROOM: usize = 4;
     /// It is doubled when more than this part survives, and halved when less than the other does.
     pub(in crate::policy) const DOUBLE: usize = 16;
     pub(in crate::policy) const HALVE: usize = 128;
