@@ -48,7 +48,7 @@ mod state;
 pub use collect::{CollectionHook, CollectionKind, CollectionMoment};
 pub use entry::arena::{MutatorArenas, arena_handle_error};
 pub use entry::attach::Attached;
-pub use entry::finalize::FinalizerToken;
+pub use entry::finalize::{FinalizeOrder, Finalized, FinalizerQueue, FinalizerToken};
 #[doc(hidden)]
 pub use entry::marking::IncrementalMarking;
 pub use entry::tickets::CollectionTicket;

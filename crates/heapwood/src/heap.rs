@@ -5,8 +5,8 @@ use crate::{Attached, Mutator};
 use core::ffi::c_void;
 use core::fmt;
 use heapwood_gc::{
-    AllocError, CollectionHook, CollectionKind, CollectionMoment, Config, HeapBox, HeapError, MemoryAccount,
-    MisuseError, Stats,
+    AllocError, CollectionHook, CollectionKind, CollectionMoment, Config, FinalizerQueue, HeapBox, HeapError,
+    MemoryAccount, MisuseError, Stats,
 };
 use std::sync::{Arc, OnceLock};
 
@@ -44,7 +44,7 @@ impl Inner {
 impl Inner {
     /// Drops the value that has waited longest for a dead object.
     fn drop_next(&self) -> Option<()> {
-        let value = self.heap.next_finalized()? as *mut Box<dyn Send>;
+        let value = self.heap.next_finalized_data(FinalizerQueue::default()).ok()?? as *mut Box<dyn Send>;
         // SAFETY: `Mutator::finalize` boxed it, and the queue gives each once.
         drop(unsafe { Box::from_raw(value) });
         Some(())

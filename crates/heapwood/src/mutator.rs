@@ -10,7 +10,7 @@ use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
 use core::cell::Cell;
 use core::fmt;
 use core::ptr::NonNull;
-use heapwood_gc::{AllocError, CollectionTicket, ExternalError, FinalizeError, FreeError};
+use heapwood_gc::{AllocError, CollectionTicket, ExternalError, FinalizeError, FinalizerQueue, FreeError};
 use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass, prefetch};
 use heapwood_layout::Layout;
 use std::sync::Arc;
@@ -347,7 +347,7 @@ impl Mutator {
         let value = Box::new(value);
         let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
         let erased = Box::into_raw(Box::new(value as Box<dyn Send>));
-        match self.raw().finalize_data(start, erased as usize) {
+        match self.raw().finalize_data(start, FinalizerQueue::default(), erased as usize) {
             Ok(_) => Ok(()),
             Err(error) => {
                 // SAFETY: it was boxed above, with a value of this type, and is known to nobody else.

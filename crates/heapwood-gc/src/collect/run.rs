@@ -35,7 +35,8 @@ impl Collector {
         self.call_hook(work.hook(), &pause, CollectionMoment::Start, kind);
         let marked = state.marking_threads().while_marking(|| {
             let marked = self.mark(&mut pause, work, kind);
-            self.after_closure(&pause, kind);
+            let marked = marked.plus(self.after_closure(&pause, work, kind));
+            self.take_snapshot(&pause, work, kind);
             self.verify_concurrent(&pause, work, kind);
             self.end_marking(&pause, work, kind);
             marked
