@@ -713,7 +713,7 @@ hw_status hw_external(hw_mutator *m, ptrdiff_t bytes);
 /* --------------------------------------------------------------------------------------------------- finalisers -- */
 
 /* An object, or data that an object owns outside the heap, is on a queue when the object is dead; the program takes it where it
- * likes, and the library calls nothing. 0 names the heap's own queue, which is always there. */
+ * likes: the collector calls nothing. 0 names the heap's own queue, which is always there. */
 typedef uint64_t hw_finalize_queue;
 
 /* Names a registration. 0 is none. */
@@ -761,6 +761,22 @@ bool hw_finalize_next(hw_mutator *m, hw_finalize_queue queue, hw_finalized *entr
 /* The same of data alone, on any thread, attached or not, in any place: after an allocation, in a loop of events, in a thread of its
  * own. Where nothing waits it costs a load on the heap's own queue. */
 bool hw_finalize_next_data(hw_heap *heap, hw_finalize_queue queue, void **data);
+
+/* Waits until something is on a queue, at most so many nanoseconds, UINT64_MAX for ever; *waits, unless NULL, says whether. An attached
+ * thread waits as in a blocking region (hw_call_blocking). Another thread may take it first. HW_EINVAL: there is no such queue, or it has
+ * ended meanwhile. HW_ESTATE: see above. */
+hw_status hw_finalize_wait(hw_heap *heap, hw_finalize_queue queue, uint64_t at_most, bool *waits, hw_error *why);
+
+/* A queue's eventfd, for poll and its like: it can be read after each collection that has queued something. It does not block, and
+ * is closed with its queue. Read it, and then empty the queue. HW_ENOMEM: the system gives no descriptor. */
+hw_status hw_finalize_fd(hw_heap *heap, hw_finalize_queue queue, int *fd, hw_error *why);
+
+/* Has fn called when something was queued, by the next thread that allocates on the slow path, before its object is made: once for all
+ * that a collection has queued, on one thread at a time and never inside itself. It may do what its thread may: allocate, collect, take
+ * what is queued; so it takes no lock that a thread may hold which allocates. It returns, and attaches or detaches nothing. NULL
+ * removes it. HW_ESTATE: it is being called. */
+typedef void (*hw_finalize_fn)(void *arg);
+hw_status hw_finalize_call(hw_heap *heap, hw_finalize_queue queue, hw_finalize_fn fn, void *arg, hw_error *why);
 
 /* Queues all that is registered, each once and in no order, though the objects may be alive: before a heap is destroyed, which is
  * refused (HW_ESTATE) while something is registered or on a queue. HW_ESTATE: see above. */

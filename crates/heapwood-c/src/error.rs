@@ -101,10 +101,13 @@ impl Error {
             | Error::Misuse(MisuseError::NoTicket)
             | Error::Root(RootError::NoLibrary { .. }) => Status::EINVAL,
             Error::Finalize(
-                FinalizeError::Misuse(_) | FinalizeError::Queued | FinalizeError::QueueInUse { .. },
+                FinalizeError::Misuse(_)
+                | FinalizeError::Queued
+                | FinalizeError::QueueInUse { .. }
+                | FinalizeError::QueueCalled,
             ) => Status::ESTATE,
             Error::Finalize(FinalizeError::Full { .. } | FinalizeError::ManyQueues { .. }) => Status::EFULL,
-            Error::Finalize(FinalizeError::Kernel(_)) => Status::ENOMEM,
+            Error::Finalize(FinalizeError::Kernel(_) | FinalizeError::NoDescriptor { .. }) => Status::ENOMEM,
             Error::Root(RootError::Full { .. } | RootError::TooManyStacks { .. })
             | Error::Handle(HandleError::Full { .. }) => Status::EFULL,
             Error::Root(RootError::Kernel(_)) | Error::Handle(HandleError::Kernel(_)) => Status::ENOMEM,

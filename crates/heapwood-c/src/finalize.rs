@@ -1,4 +1,4 @@
-//! Finalisers: registering, queues, taking. Invariant: no function of the program is called.
+//! Finalisers: registering, queues, taking, being told. Invariant: no function of the program is called but the one it has set for that.
 
 use crate::error::Error;
 use crate::error_report::ErrorReport;
@@ -7,7 +7,8 @@ use crate::status::Status;
 use crate::threads::{refuse, tell};
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
-use heapwood_gc::{FinalizeError, FinalizeOrder, FinalizerQueue, FinalizerToken, Mutator};
+use core::time::Duration;
+use heapwood_gc::{FinalizeError, FinalizeOrder, FinalizerCall, FinalizerQueue, FinalizerToken, Mutator};
 
 /// The header's order.
 pub const ORDERED: u32 = 0;
@@ -203,6 +204,78 @@ pub unsafe extern "C" fn hw_finalize_next_data(
     // SAFETY: contract 1.
     unsafe { data.write(tag as *mut c_void) };
     true
+}
+
+/// Waits until something is on a queue.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `waits` and `why` are NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_finalize_wait(
+    heap: Option<&HeapHandle>,
+    queue: u64,
+    at_most: u64,
+    waits: *mut bool,
+    why: *mut ErrorReport,
+) -> Status {
+    let wait = || {
+        let heap = heap.ok_or(Error::Null("heap"))?;
+        let at_most = (at_most != u64::MAX).then(|| Duration::from_nanos(at_most));
+        let found = heap.heap.wait_finalized(FinalizerQueue::from_bits(queue), at_most)?;
+        if !waits.is_null() {
+            // SAFETY: contract 1.
+            unsafe { waits.write(found) };
+        }
+        Ok(())
+    };
+    // SAFETY: contract 1.
+    unsafe { tell(heap, wait(), why) }
+}
+
+/// Gives a queue's eventfd.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `fd` and `why` are NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_finalize_fd(
+    heap: Option<&HeapHandle>,
+    queue: u64,
+    fd: *mut i32,
+    why: *mut ErrorReport,
+) -> Status {
+    let give = || {
+        let heap = heap.ok_or(Error::Null("heap"))?;
+        let fd = NonNull::new(fd).ok_or(Error::Null("fd"))?;
+        let number = heap.heap.finalizer_fd(FinalizerQueue::from_bits(queue))?;
+        // SAFETY: contract 1.
+        unsafe { fd.write(number) };
+        Ok(())
+    };
+    // SAFETY: contract 1.
+    unsafe { tell(heap, give(), why) }
+}
+
+/// Sets the function that is called when something was queued, or removes it.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `why` is NULL or may be written.
+/// 2. Until it is removed any attached thread may call `f` with `arg`, and it keeps the header's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_finalize_call(
+    heap: Option<&HeapHandle>,
+    queue: u64,
+    f: Option<unsafe extern "C" fn(*mut c_void)>,
+    arg: *mut c_void,
+    why: *mut ErrorReport,
+) -> Status {
+    let set = || {
+        let heap = heap.ok_or(Error::Null("heap"))?;
+        let call = f.map(|function| FinalizerCall { function, argument: arg });
+        // SAFETY: contract 2.
+        Ok(unsafe { heap.heap.call_when_finalized(FinalizerQueue::from_bits(queue), call) }?)
+    };
+    // SAFETY: contract 1.
+    unsafe { tell(heap, set(), why) }
 }
 
 /// Queues all that is registered.

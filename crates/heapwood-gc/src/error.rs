@@ -225,6 +225,13 @@ pub enum FinalizeError {
         /// Entries on it.
         queued: usize,
     },
+    /// The queue's function is running.
+    QueueCalled,
+    /// The kernel gave no eventfd.
+    NoDescriptor {
+        /// Its error number.
+        errno: i32,
+    },
     /// Its object is dead: the entry is on the queue, or was taken off it.
     Queued,
     /// It was cancelled before, or is none of this heap.
@@ -268,6 +275,14 @@ impl fmt::Display for FinalizeError {
                 f,
                 "the queue has {queued} entries, and {registered} finalisers are registered for it: take the ones, and cancel \
                  the others, before it is ended"
+            ),
+            FinalizeError::QueueCalled => f.write_str(
+                "the queue's function is being called: change it, or end the queue, when it has returned, and not from inside",
+            ),
+            FinalizeError::NoDescriptor { errno } => write!(
+                f,
+                "the kernel gave no eventfd (errno {errno}): close some of the process's descriptors, or wait on the queue \
+                 without one"
             ),
             FinalizeError::Queued => f.write_str(
                 "the finaliser's object is dead: its entry is on the queue or was taken, and is the taker's",

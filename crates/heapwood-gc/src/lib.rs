@@ -71,4 +71,5 @@ pub use observe::stats::{self, STATISTICS, Stats};
 pub use roots::{Frame, Frames, Handle, RootToken, StackGiven, StackRef};
 pub use settings::environment::VARIABLE;
 pub use settings::options::{Config, OPTIONS, OptionInfo};
+pub use state::FinalizerCall;
 pub use state::{Interruption, ShadeCounts};

@@ -19,6 +19,7 @@ mod store_log;
 mod wakeup;
 
 pub(crate) use cycles::Cycles;
+pub use finalizers::FinalizerCall;
 pub(crate) use finalizers::{
     AddError, AfterMet, CancelError, ENTRY, FinalizerKind, FinalizerOrder, Finalizers, FinalizersInPause,
     FollowStep, Pass, QueueError, Registration,

@@ -2,7 +2,10 @@
  * circle. The library calls nothing. */
 #include "check.h"
 #include <heapwood.h>
+#include <poll.h>
+#include <pthread.h>
 #include <string.h>
+#include <unistd.h>
 
 struct file { uint64_t written, closed; };
 struct buffer { struct file *file; struct buffer *peer; uint64_t bytes, flushed; };
@@ -39,6 +42,21 @@ static unsigned flush(hw_mutator *m) {
         buffer->file->written += buffer->bytes;
     }
     return count;
+}
+
+/* Calls of the function that is told of dead buffers, and what it has flushed. */
+static unsigned calls, flushed;
+
+static void told(void *arg) {
+    calls++;
+    flushed += flush(arg);
+}
+
+static void *waits(void *arg) {
+    /* A thread that is not attached may wait, too. */
+    bool found = false;
+    CHECK(hw_finalize_wait(heap, files, UINT64_MAX, &found, NULL) == HW_OK && found);
+    return arg;
 }
 
 int main(void) {
@@ -99,6 +117,33 @@ int main(void) {
     hw_stats stats;
     stats.size = sizeof stats;
     CHECK(hw_stats_get(heap, &stats) == HW_OK && stats.finalizer_circles == 1);
+
+    /* It is told. */
+    int fd = -1;
+    bool found = true;
+    CHECK(hw_finalize_wait(heap, buffers, 1000, &found, NULL) == HW_OK && !found);
+    CHECK(hw_finalize_fd(heap, buffers, &fd, NULL) == HW_OK && fd >= 0);
+    struct pollfd events = {fd, POLLIN, 0};
+    uint64_t count = 0;
+    CHECK(poll(&events, 1, 0) == 0);
+    CHECK(hw_finalize_call(heap, buffers, told, m, NULL) == HW_OK);
+    kept[0] = new_file(m);
+    for (unsigned i = 1; i <= 4; i++) CHECK(buffer_of(m, kept[0], i) != NULL);
+    CHECK(hw_collect(m) == HW_OK && calls == 0);
+    CHECK(poll(&events, 1, 0) == 1 && read(fd, &count, sizeof count) == sizeof count && count == 1);
+    CHECK(hw_finalize_wait(heap, buffers, UINT64_MAX, &found, NULL) == HW_OK && found);
+    for (unsigned i = 0; i < 5000 && calls == 0; i++) CHECK(hw_alloc(m, file_type) != NULL);
+    CHECK(calls == 1 && flushed == 4 && ((struct file *)kept[0])->written == 10);
+    CHECK(hw_finalize_call(heap, buffers, NULL, NULL, NULL) == HW_OK);
+    pthread_t thread;
+    CHECK(pthread_create(&thread, NULL, waits, NULL) == 0);
+    CHECK(hw_finalize(m, kept[0], files, HW_FINALIZE_ORDERED, NULL, NULL) == HW_OK);
+    kept[0] = NULL;
+    CHECK(hw_collect(m) == HW_OK && pthread_join(thread, NULL) == 0 && hw_finalize_next(m, files, &entry));
+    CHECK(hw_finalize_wait(NULL, 0, 0, NULL, NULL) == HW_EINVAL && hw_finalize_wait(heap, 77, 0, NULL, NULL) == HW_EINVAL);
+    CHECK(hw_finalize_fd(heap, 0, NULL, NULL) == HW_EINVAL && hw_finalize_fd(heap, 77, &fd, NULL) == HW_EINVAL);
+    CHECK(hw_finalize_fd(NULL, 0, &fd, NULL) == HW_EINVAL && hw_finalize_call(NULL, 0, told, m, NULL) == HW_EINVAL);
+    CHECK(hw_finalize_call(heap, 77, told, m, &why) == HW_EINVAL && strstr(why.text, "no queue of finalisers") != NULL);
 
     /* Misuse. */
     hw_finalizer finalizer = 0;

@@ -51,6 +51,7 @@ impl Collector {
         let words = pause.words();
         self.verify_after_marking(&pause, kind);
         self.resume(pause, cause, (kind, work.hook()), &totals, &mut times);
+        state.finalizers().tell();
         work.last_ended = times.ended.wall;
         self.report(
             state,

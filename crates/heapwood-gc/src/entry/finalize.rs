@@ -29,7 +29,7 @@ impl FinalizerToken {
 
 /// Names a queue of a heap's finalisers. The default is the heap's own queue, which is always there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct FinalizerQueue(u64);
+pub struct FinalizerQueue(pub(super) u64);
 
 impl FinalizerQueue {
     /// The queue as a number, for clients that cannot keep the type; 0 for the heap's own.
@@ -155,7 +155,7 @@ impl Mutator {
 
 impl Heap {
     /// Where the table of finalisers has its memory from, and the size of the reservation.
-    fn memory_of_finalizers(&self) -> (heapwood_os::KernelRef, usize) {
+    pub(super) fn memory_of_finalizers(&self) -> (heapwood_os::KernelRef, usize) {
         (self.kernel(), self.space().reservation_bytes())
     }
 
@@ -213,6 +213,7 @@ impl Heap {
         }
         let _no_preempt = record().no_preempt();
         self.state().finalizers().queue_all();
+        self.state().finalizers().tell();
         Ok(self.state().finalizers().counts().1)
     }
 
@@ -224,12 +225,14 @@ impl Heap {
 }
 
 impl FinalizeError {
-    fn of_queue(error: QueueError, queue: FinalizerQueue) -> Self {
+    pub(super) fn of_queue(error: QueueError, queue: FinalizerQueue) -> Self {
         match error {
             QueueError::None => FinalizeError::NoQueue { queue: queue.0 },
             QueueError::Full(most) => FinalizeError::ManyQueues { most },
             QueueError::Kernel(e) => FinalizeError::Kernel(e),
             QueueError::InUse(registered, queued) => FinalizeError::QueueInUse { registered, queued },
+            QueueError::Running => FinalizeError::QueueCalled,
+            QueueError::NoDescriptor(errno) => FinalizeError::NoDescriptor { errno },
         }
     }
 }

@@ -10,6 +10,7 @@
 //! | `entries` | an entry for each registration |
 //! | `index` | the entries of an object |
 //! | `queues` | the queues |
+//! | `telling` | how a program is told of a queue |
 //! | `order` | which of the dying objects wait for others |
 //! | `table` | all of these: registering, cancelling, and the passes of a collection |
 //! | `pause` | what a pause does with them |
@@ -24,16 +25,18 @@ mod order;
 mod pause;
 mod queues;
 mod table;
+mod telling;
 
 pub(crate) use entries::{ENTRY, FinalizerKind};
 pub(crate) use order::{AfterMet, FinalizerOrder, FollowStep};
 pub(crate) use pause::FinalizersInPause;
 pub(crate) use queues::{QueueError, QueueNumber, Taken};
 pub(crate) use table::{AddError, CancelError, Pass, Registration};
+pub use telling::FinalizerCall;
 
 use crate::lock_order::FINALIZERS;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use counts::Counts;
 use heapwood_os::{ForkLock, KernelRef, Lock, LockGuard, Mapped, OsError};
 use table::Table;
@@ -122,6 +125,68 @@ impl Finalizers {
     /// Ends a queue.
     pub(crate) fn end_queue(&self, queue: QueueNumber) -> Result<(), QueueError> {
         self.change(self.table.lock(), |table| table.queues().end(queue)).unwrap_or(Err(QueueError::None))
+    }
+
+    /// How many entries a queue has, and the word that changes when it has more, with what it holds. The word stays as long as the heap.
+    pub(crate) fn look(
+        &self,
+        of: (KernelRef, usize),
+        queue: QueueNumber,
+    ) -> Result<(usize, &AtomicU32, u32), QueueError> {
+        let table = self.table(of).map_err(QueueError::Kernel)?;
+        let looked = self.change(table, |table| table.queues().look(queue));
+        let (queued, word, seen) = looked.unwrap_or(Err(QueueError::None))?;
+        // SAFETY: the table, once made, keeps its queues mapped as long as the heap; the word is only used as an atomic.
+        Ok((queued, unsafe { &*word }, seen))
+    }
+
+    /// A queue's eventfd.
+    pub(crate) fn fd(&self, of: (KernelRef, usize), queue: QueueNumber) -> Result<i32, QueueError> {
+        let table = self.table(of).map_err(QueueError::Kernel)?;
+        self.change(table, |table| table.queues().fd(queue)).unwrap_or(Err(QueueError::None))
+    }
+
+    /// Sets the function of a queue, or removes it.
+    pub(crate) fn set_call(
+        &self,
+        of: (KernelRef, usize),
+        queue: QueueNumber,
+        call: Option<FinalizerCall>,
+    ) -> Result<(), QueueError> {
+        let table = self.table(of).map_err(QueueError::Kernel)?;
+        self.change(table, |table| table.queues().set_call(queue, call)).unwrap_or(Err(QueueError::None))
+    }
+
+    /// Tells what was queued, when the threads go on.
+    pub(crate) fn tell(&self) {
+        if self.counts.take_untold()
+            && let Some(table) = self.table.lock().as_ref()
+        {
+            self.counts.set_calls(table.queues().tell());
+        }
+    }
+
+    /// Whether functions of queues are to be called.
+    #[inline(always)]
+    pub(crate) fn calls(&self) -> bool {
+        self.counts.calls()
+    }
+
+    /// Takes a function that is to be called, with the place of its queue.
+    pub(crate) fn take_call(&self) -> Option<(usize, FinalizerCall)> {
+        let table = self.table.lock();
+        let call = table.as_ref().and_then(|table| table.queues().take_call());
+        if call.is_none() {
+            self.counts.set_calls(false);
+        }
+        call
+    }
+
+    /// The function of the queue at this place has returned.
+    pub(crate) fn end_call(&self, at: usize) {
+        if self.table.lock().as_ref().is_some_and(|table| table.queues().end_call(at)) {
+            self.counts.set_calls(true);
+        }
     }
 
     /// Whether objects are registered, or on a queue.

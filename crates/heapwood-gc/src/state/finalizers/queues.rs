@@ -3,8 +3,10 @@
 //! no entry and no registration, and its number is refused from then on.
 
 use super::entries::{Entries, Entry, FinalizerKind, NONE, Stage};
+use super::telling::{FinalizerCall, Telling};
 use core::cell::Cell;
 use core::ops::Range;
+use core::sync::atomic::AtomicU32;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
@@ -57,9 +59,10 @@ struct Queue {
     /// Counts the uses of this number.
     generation: Cell<u32>,
     is_open: Cell<bool>,
+    telling: Telling,
 }
 
-// SAFETY: it holds plain numbers.
+// SAFETY: it holds plain numbers, flags, and descriptors and functions of which 0 is none.
 unsafe impl Zeroed for Queue {}
 
 /// Why there is no such queue, or none more.
@@ -72,6 +75,10 @@ pub(crate) enum QueueError {
     Kernel(OsError),
     /// It has so many registrations, and entries.
     InUse(usize, usize),
+    /// Its function is running.
+    Running,
+    /// The kernel has given no descriptor, for this reason.
+    NoDescriptor(i32),
 }
 
 /// What a queue has given.
@@ -156,7 +163,11 @@ impl Queues {
         if registered + queued != 0 {
             return Err(QueueError::InUse(registered, queued));
         }
+        if !found.telling.set_call(None) {
+            return Err(QueueError::Running);
+        }
         found.is_open.set(false);
+        found.telling.end();
         Ok(())
     }
 
@@ -189,7 +200,42 @@ impl Queues {
         }
         .append(entries, number);
         queue.queued.set(queue.queued.get() + 1);
+        queue.telling.note();
         self.queued.set(self.queued() + 1);
+    }
+
+    /// How many entries a queue has, and the word that changes when it has more, with what it holds.
+    pub(super) fn look(&self, queue: QueueNumber) -> Result<(usize, *const AtomicU32, u32), QueueError> {
+        let queue = self.named(queue).ok_or(QueueError::None)?;
+        let (word, seen) = queue.telling.news();
+        Ok((queue.queued.get(), word, seen))
+    }
+
+    /// A queue's eventfd.
+    pub(super) fn fd(&self, queue: QueueNumber) -> Result<i32, QueueError> {
+        let queue = self.named(queue).ok_or(QueueError::None)?;
+        queue.telling.fd().map_err(QueueError::NoDescriptor)
+    }
+
+    /// Sets a queue's function.
+    pub(super) fn set_call(&self, queue: QueueNumber, call: Option<FinalizerCall>) -> Result<(), QueueError> {
+        let queue = self.named(queue).ok_or(QueueError::None)?;
+        if queue.telling.set_call(call) { Ok(()) } else { Err(QueueError::Running) }
+    }
+
+    /// Tells what was queued; whether a function is to be called.
+    pub(super) fn tell(&self) -> bool {
+        (0..self.used.get()).fold(false, |calls, number| self.get(number).telling.tell() | calls)
+    }
+
+    /// Takes a function that is to be called, and the place of its queue.
+    pub(super) fn take_call(&self) -> Option<(usize, FinalizerCall)> {
+        (0..self.used.get()).find_map(|at| self.get(at).telling.take_call().map(|call| (at, call)))
+    }
+
+    /// The function of the queue at this place has returned; whether it is to be called again.
+    pub(super) fn end_call(&self, at: usize) -> bool {
+        self.get(at).telling.end_call()
     }
 
     /// Takes the entry that has waited longest, objects before data, or of data alone.
@@ -220,6 +266,12 @@ impl Queues {
         for number in 0..self.used.get() {
             entries.for_each(self.get(number).objects.first.get(), |_, entry| f(entry));
         }
+    }
+}
+
+impl Drop for Queues {
+    fn drop(&mut self) {
+        (0..self.used.get()).for_each(|number| self.get(number).telling.end());
     }
 }
 

@@ -3,6 +3,7 @@
 
 pub(crate) mod graphs;
 mod objects;
+mod told;
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
