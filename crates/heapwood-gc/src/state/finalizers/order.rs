@@ -50,7 +50,9 @@ pub(crate) struct FinalizerOrder<'t> {
     work: Cell<u32>,
     /// The one whose marking is under way.
     current: Cell<u32>,
-    /// It has led to itself.
+    /// The one with which it began.
+    root: Cell<u32>,
+    /// That has led to itself.
     in_self: Cell<bool>,
     /// Those that the current root has met.
     met_by_root: Cell<u32>,
@@ -67,6 +69,7 @@ impl<'t> FinalizerOrder<'t> {
             roots: Cell::new(NONE),
             work: Cell::new(NONE),
             current: Cell::new(NONE),
+            root: Cell::new(NONE),
             in_self: Cell::new(false),
             met_by_root: Cell::new(NONE),
             circles: Cell::new(0),
@@ -120,13 +123,14 @@ impl<'t> FinalizerOrder<'t> {
     /// Called for each object that gets its mark: what its marker is to do. Dying ones are followed later.
     pub(crate) fn met(&self, object: usize) -> AfterMet {
         let Some(number) = self.of(object) else { return AfterMet::Scan };
-        if number == self.current.get() {
-            // It leads to itself: what counts is whether others do.
+        let current = self.current.get();
+        if number == current || current == NONE && number == self.root.get() {
+            // It leads to itself: what counts is whether others do. Where a full stack hides who has led there, that is asked at the end.
             self.in_self.set(true);
             return AfterMet::Unmark;
         }
         let met = self.entries.met(number);
-        met.by.set(self.current.get());
+        met.by.set(current);
         met.next.set(self.work.replace(number));
         AfterMet::Leave
     }
@@ -147,6 +151,7 @@ impl<'t> FinalizerOrder<'t> {
                 continue;
             }
             self.current.set(root);
+            self.root.set(root);
             self.in_self.set(false);
             self.met_by_root.set(NONE);
             entry.stage.set(Stage::Followed);

@@ -2,6 +2,7 @@
 
 use crate::finalizers::{PLAYED, graphs, play};
 use heapwood_gc::inject::Fault;
+use heapwood_gc::settings::options::Concurrent;
 use heapwood_gc_testing::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -9,6 +10,10 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 fn caught(fault: Fault, every: u64) -> (usize, usize) {
     let (mut caught, mut injected) = (0, 0);
     for (i, config) in PLAYED.iter().enumerate() {
+        // Verify mode ends the process.
+        if config.verify {
+            continue;
+        }
         for seed in 0..5 {
             let heap = heap(*config);
             // In a third of them young collections keep all they have not marked.
@@ -40,7 +45,7 @@ fn a_late_finaliser_is_caught() {
 fn caught_in_graphs(fault: Fault, every: u64) -> (usize, usize) {
     let (mut caught, mut injected) = (0, 0);
     for (i, config) in PLAYED.iter().enumerate() {
-        // What a planted error leaves behind ends the process in verify mode, and so would this one.
+        // As above.
         if config.verify {
             continue;
         }
@@ -98,4 +103,14 @@ fn a_queue_that_keeps_nothing_is_caught() {
 fn data_of_what_comes_back_is_caught() {
     let (caught, injected) = caught_in_graphs(Fault::RevivedDataQueued, 1);
     assert!(injected >= 15 && caught == injected, "{caught} of {injected}");
+}
+
+#[test]
+fn verify_mode_tells_of_early_finalisers() {
+    let child = Child::new().run(|| {
+        let heap = heap(YOUNG.concurrent(Concurrent::Off).verify(true));
+        heap.faults().inject(Fault::FinalizedByMark, 1);
+        graphs::play(&heap, 1, 3000);
+    });
+    assert!(!child.status.success() && child.err.contains("was taken for dead"), "{child}");
 }
