@@ -712,26 +712,74 @@ hw_status hw_external(hw_mutator *m, ptrdiff_t bytes);
 
 /* --------------------------------------------------------------------------------------------------- finalisers -- */
 
+/* An object, or data that an object owns outside the heap, is on a queue when the object is dead; the program takes it where it
+ * likes: the collector calls nothing. 0 names the heap's own queue, which is always there. */
+typedef uint64_t hw_finalize_queue;
+
 /* Names a registration. 0 is none. */
 typedef uint64_t hw_finalizer;
 
-/* Has data queued once the object is dead: hw_finalize_next gives it, once, after the first collection that finds so. A young
- * collection does, of young objects. The object is not revived, read or written: data is what it owns outside the heap, or
- * leads there. It is kept alive by none of its registrations, of which it may have several. *out, unless NULL, names it.
- * HW_EINVAL: no object of this heap begins there, or it is in an arena. HW_EFULL, HW_ENOMEM, HW_ESTATE: see above. */
-hw_status hw_finalize_data(hw_mutator *m, void *object, void *data, hw_finalizer *out);
+/* Which of several objects that died are queued first. */
+#define HW_FINALIZE_ORDERED 0u /* one that another leads to waits until that was taken, and has died for good */
+#define HW_FINALIZE_AT_ONCE 1u /* all at once: of those that lead to each other the program may see any first */
 
-/* Takes a registration back, on any thread; *data, unless NULL, is what was registered. HW_ESTATE: the object is dead, and the
- * data is on the queue or was taken. HW_EINVAL: it was taken back before, or is none. hw_free refuses an object that has one
+/* Has the object queued when nothing leads to it but queues, and objects that died with it: hw_finalize_next gives it once, with
+ * its tag, after the first collection that finds so. A young collection does, of young objects. Until then it counts as
+ * used, with all that it refers to. It may be registered several times, and is queued once for each. Objects that wait for each
+ * other in a circle are queued together, after those that lead there; hw_stats counts circles. *out, unless NULL, names the
+ * registration.
+ * HW_EINVAL: no object of this heap begins there, it is in an arena, or there is no such queue or order. HW_EFULL, HW_ENOMEM,
+ * HW_ESTATE: see above. */
+hw_status hw_finalize(hw_mutator *m, void *object, hw_finalize_queue queue, uint32_t order, void *tag, hw_finalizer *out);
+
+/* Has data queued once the object is dead for good, and not before other finalisers have given it back: hw_finalize_next or
+ * hw_finalize_next_data gives it, once. The object is not revived, read or written: data is what it owns outside the heap, or
+ * leads there. It is kept alive by none of these registrations. Otherwise as hw_finalize. */
+hw_status hw_finalize_data(hw_mutator *m, void *object, hw_finalize_queue queue, void *data, hw_finalizer *out);
+
+/* Takes a registration back, on any thread; *tag, unless NULL, is what was registered. HW_ESTATE: the object is dead, and the
+ * entry is on the queue or was taken. HW_EINVAL: it was taken back before, or is none. hw_free refuses an object that has one
  * (HW_EINVAL). */
-hw_status hw_finalize_cancel(hw_heap *heap, hw_finalizer finalizer, void **data, hw_error *why);
+hw_status hw_finalize_cancel(hw_heap *heap, hw_finalizer finalizer, void **tag, hw_error *why);
 
-/* Takes the data that has waited longest; false if none waits, which costs a load. Any thread may take it, attached or not, in
- * any place: after an allocation, in a loop of events, in a thread of its own. Nothing of the library waits for that. */
-bool hw_finalize_next(hw_heap *heap, void **data);
+/* Makes a queue. HW_EFULL: the heap has 4096. HW_ENOMEM: see above. */
+hw_status hw_finalize_queue_new(hw_heap *heap, hw_finalize_queue *out, hw_error *why);
 
-/* Queues all data that is registered, each once, though the objects may be alive: before a heap is destroyed, which is refused
- * (HW_ESTATE) while data is registered or on the queue. HW_ESTATE: see above. */
+/* Ends one. HW_ESTATE: something is on it or registered for it. HW_EINVAL: there is none, or it is the heap's own. */
+hw_status hw_finalize_queue_end(hw_heap *heap, hw_finalize_queue queue, hw_error *why);
+
+/* What was queued. */
+typedef struct hw_finalized {
+    void *object;   /* ordinary again, and kept by the caller's roots alone; NULL: data was registered */
+    void *tag;      /* what was registered with it, or the data */
+    bool in_circle; /* it is one of a circle */
+} hw_finalized;
+
+/* Takes what has waited longest on a queue, objects before data; false if nothing waits, or on misuse (hw_last_error says why). */
+bool hw_finalize_next(hw_mutator *m, hw_finalize_queue queue, hw_finalized *entry);
+
+/* The same of data alone, on any thread, attached or not, in any place: after an allocation, in a loop of events, in a thread of its
+ * own. Where nothing waits it costs a load on the heap's own queue. */
+bool hw_finalize_next_data(hw_heap *heap, hw_finalize_queue queue, void **data);
+
+/* Waits until something is on a queue, at most so many nanoseconds, UINT64_MAX for ever; *waits, unless NULL, says whether. An attached
+ * thread waits as in a blocking region (hw_call_blocking). Another thread may take it first. HW_EINVAL: there is no such queue, or it has
+ * ended meanwhile. HW_ESTATE: see above. */
+hw_status hw_finalize_wait(hw_heap *heap, hw_finalize_queue queue, uint64_t at_most, bool *waits, hw_error *why);
+
+/* A queue's eventfd, for poll and its like: it can be read after each collection that has queued something. It does not block, and
+ * is closed with its queue. Read it, and then empty the queue. HW_ENOMEM: the system gives no descriptor. */
+hw_status hw_finalize_fd(hw_heap *heap, hw_finalize_queue queue, int *fd, hw_error *why);
+
+/* Has fn called when something was queued, by the next thread that allocates on the slow path, before its object is made: once for all
+ * that a collection has queued, on one thread at a time and never inside itself. It may do what its thread may: allocate, collect, take
+ * what is queued; so it takes no lock that a thread may hold which allocates. It returns, and attaches or detaches nothing. NULL
+ * removes it. HW_ESTATE: it is being called. */
+typedef void (*hw_finalize_fn)(void *arg);
+hw_status hw_finalize_call(hw_heap *heap, hw_finalize_queue queue, hw_finalize_fn fn, void *arg, hw_error *why);
+
+/* Queues all that is registered, each once and in no order, though the objects may be alive: before a heap is destroyed, which is
+ * refused (HW_ESTATE) while something is registered or on a queue. HW_ESTATE: see above. */
 hw_status hw_finalize_all(hw_heap *heap, hw_error *why);
 
 /* ----------------------------------------------------------------------------------------- control and figures -- */
@@ -975,6 +1023,8 @@ typedef struct hw_stats {
     uint64_t finalizers_queued;
     /* Finalisers that were ever queued. */
     uint64_t finalized;
+    /* Circles of dead objects that wait for each other, each of which was queued as a whole. */
+    uint64_t finalizer_circles;
 } hw_stats;
 /* end: statistics */
 

@@ -33,6 +33,8 @@ pub enum Error {
     ArraySize(usize, usize),
     /// An array of elements with a trace function.
     ArrayOfTraced,
+    /// The order of finalisers is none that this version knows.
+    FinalizeOrder(u32),
     /// An arena's flags have bits that this version does not know.
     ArenaFlags(u32),
     /// The value for a handle is not the address of an object.
@@ -88,6 +90,7 @@ impl Error {
             | Error::StackBounds(..)
             | Error::NoType(_)
             | Error::ArenaFlags(_)
+            | Error::FinalizeOrder(_)
             | Error::NoObject(_)
             | Error::NoHandle(_)
             | Error::NoSlot(_)
@@ -97,9 +100,14 @@ impl Error {
             | Error::External(ExternalError::Refused(_))
             | Error::Misuse(MisuseError::NoTicket)
             | Error::Root(RootError::NoLibrary { .. }) => Status::EINVAL,
-            Error::Finalize(FinalizeError::Misuse(_) | FinalizeError::Queued) => Status::ESTATE,
-            Error::Finalize(FinalizeError::Full { .. }) => Status::EFULL,
-            Error::Finalize(FinalizeError::Kernel(_)) => Status::ENOMEM,
+            Error::Finalize(
+                FinalizeError::Misuse(_)
+                | FinalizeError::Queued
+                | FinalizeError::QueueInUse { .. }
+                | FinalizeError::QueueCalled,
+            ) => Status::ESTATE,
+            Error::Finalize(FinalizeError::Full { .. } | FinalizeError::ManyQueues { .. }) => Status::EFULL,
+            Error::Finalize(FinalizeError::Kernel(_) | FinalizeError::NoDescriptor { .. }) => Status::ENOMEM,
             Error::Root(RootError::Full { .. } | RootError::TooManyStacks { .. })
             | Error::Handle(HandleError::Full { .. }) => Status::EFULL,
             Error::Root(RootError::Kernel(_)) | Error::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
@@ -151,6 +159,10 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Null(parameter) => write!(f, "{parameter} is NULL"),
+            Error::FinalizeOrder(order) => write!(
+                f,
+                "{order} is no order of finalisers: pass HW_FINALIZE_ORDERED or HW_FINALIZE_AT_ONCE"
+            ),
             Error::OptionsSize(size) => write!(f, "options.size is {size}: hw_options_init sets it"),
             Error::UnknownOption => {
                 write!(f, "an option is set that this version of the library does not know")

@@ -4,6 +4,7 @@
 use crate::arena::RECYCLE;
 use crate::control::{Statistics, VERSION};
 use crate::error_report::ErrorReport;
+use crate::finalize::{AT_ONCE, FinalizedEntry, ORDERED};
 use crate::memory::Memory;
 use crate::options::{Options, TRACE_WORDS};
 use crate::status::Status;
@@ -79,6 +80,7 @@ fn structs_have_the_headers_layout() {
         "hw_memory_class": cell, spans, bytes, old, young, freed, unswept, partial, cached, open, tails
     ));
     facts.extend(offsets!(Frame, "hw_frame": prev, count, slots));
+    facts.extend(offsets!(FinalizedEntry, "hw_finalized": object, tag, in_circle));
     facts.push(("sizeof(hw_error)".into(), size_of::<ErrorReport>() as i64));
     facts.push(("offsetof(hw_error, text)".into(), 4));
     facts.push(("sizeof(hw_ticket)".into(), size_of::<CollectionTicket>() as i64));
@@ -120,6 +122,8 @@ fn constants_equal_the_headers() {
         ("HW_VERSION", VERSION as i32),
         ("HW_ARENA_RECYCLE", RECYCLE as i32),
         ("HW_FRAME_FIXED", Frame::FIXED as i32),
+        ("HW_FINALIZE_ORDERED", ORDERED as i32),
+        ("HW_FINALIZE_AT_ONCE", AT_ONCE as i32),
         ("HW_COLLECTION_START", CollectionMoment::Start as i32),
         ("HW_COLLECTION_END", CollectionMoment::End as i32),
         ("HW_COLLECTION_YOUNG", CollectionKind::Young as i32),

@@ -12,3 +12,4 @@ mod hook;
 pub(crate) mod marking;
 mod memory;
 pub(crate) mod tickets;
+mod told;

@@ -208,7 +208,31 @@ pub enum FinalizeError {
     },
     /// The kernel gave no memory for an entry.
     Kernel(OsError),
-    /// Its object is dead: the tag is on the queue, or was taken off it.
+    /// There is no such queue.
+    NoQueue {
+        /// The number that was given.
+        queue: u64,
+    },
+    /// The heap has as many queues as it can have.
+    ManyQueues {
+        /// How many that are.
+        most: usize,
+    },
+    /// The queue is in use.
+    QueueInUse {
+        /// Registrations for it.
+        registered: usize,
+        /// Entries on it.
+        queued: usize,
+    },
+    /// The queue's function is running.
+    QueueCalled,
+    /// The kernel gave no eventfd.
+    NoDescriptor {
+        /// Its error number.
+        errno: i32,
+    },
+    /// Its object is dead: the entry is on the queue, or was taken off it.
     Queued,
     /// It was cancelled before, or is none of this heap.
     NoFinalizer {
@@ -237,8 +261,31 @@ impl fmt::Display for FinalizeError {
                  object own more"
             ),
             FinalizeError::Kernel(e) => e.fmt(f),
+            FinalizeError::NoQueue { queue } => write!(
+                f,
+                "{queue:#x} is no queue of finalisers of this heap, or was ended before; the heap's own, 0, stays: pass the number \
+                 with which it was made"
+            ),
+            FinalizeError::ManyQueues { most } => write!(
+                f,
+                "the heap has {most} queues of finalisers, the most there can be: end those that are not used, or have several \
+                 kinds of objects share one, and tell them by their tags"
+            ),
+            FinalizeError::QueueInUse { registered, queued } => write!(
+                f,
+                "the queue has {queued} entries, and {registered} finalisers are registered for it: take the ones, and cancel \
+                 the others, before it is ended"
+            ),
+            FinalizeError::QueueCalled => f.write_str(
+                "the queue's function is being called: change it, or end the queue, when it has returned, and not from inside",
+            ),
+            FinalizeError::NoDescriptor { errno } => write!(
+                f,
+                "the kernel gave no eventfd (errno {errno}): close some of the process's descriptors, or wait on the queue \
+                 without one"
+            ),
             FinalizeError::Queued => f.write_str(
-                "the finaliser's object is dead: its tag is on the queue or was taken, and is the taker's",
+                "the finaliser's object is dead: its entry is on the queue or was taken, and is the taker's",
             ),
             FinalizeError::NoFinalizer { token } => write!(
                 f,

@@ -88,6 +88,16 @@ pub enum Fault {
     FinalizedByMark = 37,
     /// A full collection finds an object dead, and its finaliser stays.
     FinalizerMissed = 38,
+    /// An entry that was taken is registered again.
+    FinalizedTwice = 39,
+    /// Objects are queued though others that died lead to them.
+    FinalizerUnordered = 40,
+    /// What waits on a queue of finalisers is no root.
+    QueueNoRoot = 41,
+    /// What a finaliser revives is not marked.
+    RevivedUnmarked = 42,
+    /// Data is queued though another finaliser has revived its object.
+    RevivedDataQueued = 43,
 }
 
 /// The fault that is injected into one heap: none at first.

@@ -48,7 +48,7 @@ mod state;
 pub use collect::{CollectionHook, CollectionKind, CollectionMoment};
 pub use entry::arena::{MutatorArenas, arena_handle_error};
 pub use entry::attach::Attached;
-pub use entry::finalize::FinalizerToken;
+pub use entry::finalize::{FinalizeOrder, Finalized, FinalizerQueue, FinalizerToken};
 #[doc(hidden)]
 pub use entry::marking::IncrementalMarking;
 pub use entry::tickets::CollectionTicket;
@@ -71,4 +71,5 @@ pub use observe::stats::{self, STATISTICS, Stats};
 pub use roots::{Frame, Frames, Handle, RootToken, StackGiven, StackRef};
 pub use settings::environment::VARIABLE;
 pub use settings::options::{Config, OPTIONS, OptionInfo};
+pub use state::FinalizerCall;
 pub use state::{Interruption, ShadeCounts};

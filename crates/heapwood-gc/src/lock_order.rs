@@ -22,6 +22,8 @@ pub(crate) const LIBRARIES: LockRank = 11;
 pub(crate) const ROOT_TABLE: LockRank = 12;
 pub(crate) const HANDLES: LockRank = 13;
 pub(crate) const STACKS: LockRank = 14;
+/// The table of finalisers, which a collection holds while it revives what they want: after the roots, some of which it has.
+pub(crate) const FINALIZERS: LockRank = 15;
 /// Calls of trace functions by a concurrent marking, given up like it. What they visit is noted in the marking's log.
 pub(crate) const TRACE_TURN: LockRank = 19;
 /// What is known of collections, reports of them, snapshots of pages.
@@ -32,8 +34,6 @@ pub(crate) const SNAPSHOTS: LockRank = 22;
 pub(crate) const REMEMBERED: LockRank = 23;
 pub(crate) const MARKING_LOG: LockRank = 24;
 pub(crate) const STORE_LOG: LockRank = 25;
-/// The table of finalisers.
-pub(crate) const FINALIZERS: LockRank = 26;
 /// The client's lock.
 pub(crate) const CLIENT: LockRank = 30;
 /// A table of the client. A thread takes it while it holds the other, so a fork finds it free.
@@ -52,13 +52,13 @@ pub(crate) const HELD_BY_FORK: u64 = heapwood_heap::lock_order::HELD_BY_FORK
         ROOT_TABLE,
         HANDLES,
         STACKS,
+        FINALIZERS,
         RECORD,
         TRACING,
         SNAPSHOTS,
         REMEMBERED,
         MARKING_LOG,
         STORE_LOG,
-        FINALIZERS,
         CLIENT,
         ARENA_LOG,
     ]);

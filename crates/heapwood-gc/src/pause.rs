@@ -2,6 +2,7 @@
 //! of pages take this one argument in place of its parts.
 //! Invariant: as long as it exists no mutator runs, none attaches or detaches, and no root is removed.
 
+use crate::inject::Fault;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
 use crate::roots::{LockedRoots, ScanRoots, Source};
@@ -79,12 +80,20 @@ impl<'h> Pause<'h> {
 
     /// Calls `f` with each run of words that are roots of a collection, by its addresses.
     pub(crate) fn for_each_root(&self, kind: Collection, f: impl FnMut(Source, Range<usize>)) {
-        self.roots.for_each(kind, self.members.iter().map(|m| m.roots(self.scans_stacks)), f);
+        self.for_each_root_of(kind, self.scans_stacks, f);
+    }
+
+    fn for_each_root_of(&self, kind: Collection, stacks: bool, mut f: impl FnMut(Source, Range<usize>)) {
+        self.roots.for_each(kind, self.members.iter().map(|m| m.roots(stacks)), &mut f);
+        if !self.state.faults().fails(Fault::QueueNoRoot) {
+            let is_young = kind == Collection::Young;
+            self.state.finalizers().for_each_root(is_young, |at| f(Source::Queue, at..at + WORD));
+        }
     }
 
     /// The same of a full collection, without stacks.
     pub(crate) fn for_each_root_but_stacks(&self, f: impl FnMut(Source, Range<usize>)) {
-        self.roots.for_each(Collection::Full, self.members.iter().map(|m| m.roots(false)), f);
+        self.for_each_root_of(Collection::Full, false, f);
     }
 
     /// Names the roots of a collection to a marker.

@@ -19,7 +19,11 @@ mod store_log;
 mod wakeup;
 
 pub(crate) use cycles::Cycles;
-pub(crate) use finalizers::{AddError, CancelError, Finalizers, Pass};
+pub use finalizers::FinalizerCall;
+pub(crate) use finalizers::{
+    AddError, AfterMet, CancelError, ENTRY, FinalizerKind, FinalizerOrder, Finalizers, FinalizersInPause,
+    FollowStep, Pass, QueueError, Registration,
+};
 pub(crate) use full_collections::FullCollections;
 pub use interruptions::Interruption;
 pub(crate) use interruptions::Interruptions;
@@ -157,7 +161,6 @@ impl State {
         if let Some(stores) = &self.stores {
             f(stores.fork_lock());
         }
-        f(self.finalizers.fork_lock());
     }
 
     /// The remembered set.

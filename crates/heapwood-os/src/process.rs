@@ -1,8 +1,9 @@
-//! The process: fork, exit, loaded libraries, clocks, resource usage and limits.
+//! The process: fork, exit, descriptors of events, loaded libraries, clocks, resource usage and limits.
 
 pub mod cgroup;
 pub mod clock;
 pub mod cores;
+pub mod eventfd;
 pub mod exit;
 pub(crate) mod file;
 pub mod fork;

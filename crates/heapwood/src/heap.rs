@@ -5,10 +5,10 @@ use crate::{Attached, Mutator};
 use core::ffi::c_void;
 use core::fmt;
 use heapwood_gc::{
-    AllocError, CollectionHook, CollectionKind, CollectionMoment, Config, HeapBox, HeapError, MemoryAccount,
-    MisuseError, Stats,
+    AllocError, CollectionHook, CollectionKind, CollectionMoment, Config, FinalizerQueue, HeapBox, HeapError,
+    MemoryAccount, MisuseError, Stats,
 };
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// A function that [`Heap::on_alloc_error`] takes.
 pub type AllocErrorHook = fn(&AllocError);
@@ -19,6 +19,8 @@ type Hook = dyn Fn(CollectionMoment, CollectionKind) + Send + Sync;
 pub(crate) struct Inner {
     pub(crate) heap: HeapBox,
     pub(crate) hook: OnceLock<AllocErrorHook>,
+    /// Queues whose handles went before their entries.
+    left_queues: Mutex<Vec<FinalizerQueue>>,
 }
 
 impl Inner {
@@ -42,12 +44,21 @@ impl Inner {
 }
 
 impl Inner {
-    /// Drops the value that has waited longest for a dead object.
-    fn drop_next(&self) -> Option<()> {
-        let value = self.heap.next_finalized()? as *mut Box<dyn Send>;
-        // SAFETY: `Mutator::finalize` boxed it, and the queue gives each once.
-        drop(unsafe { Box::from_raw(value) });
-        Some(())
+    /// A queue is left to the heap: what is registered for it is dropped with what is on its own.
+    pub(crate) fn leave_queue(&self, queue: FinalizerQueue) {
+        self.left_queues.lock().unwrap_or_else(PoisonError::into_inner).push(queue);
+    }
+
+    /// Drops the value that has waited longest on the heap's own queue, or on one that was left to it. Those end when they are empty.
+    fn drop_next_of_own(&self) -> Option<()> {
+        self.drop_next(FinalizerQueue::default()).or_else(|| {
+            let mut left =
+                core::mem::take(&mut *self.left_queues.lock().unwrap_or_else(PoisonError::into_inner));
+            let dropped = left.iter().find_map(|&queue| self.drop_next(queue));
+            left.retain(|&queue| self.heap.end_finalizer_queue(queue).is_err());
+            self.left_queues.lock().unwrap_or_else(PoisonError::into_inner).extend(left);
+            dropped
+        })
     }
 }
 
@@ -56,7 +67,7 @@ impl Drop for Inner {
         // A thread that drops the last heap inside a hook leaves the hook behind.
         let _ = self.set_hook(None);
         let _ = self.heap.finalize_all();
-        while self.drop_next().is_some() {}
+        while self.drop_next_of_own().is_some() {}
     }
 }
 
@@ -121,7 +132,7 @@ impl Heap {
     pub unsafe fn new(config: Config) -> Result<Heap, HeapError> {
         let config = config.conservative_stacks(true);
         let heap = heapwood_gc::Heap::create(&heapwood_os::SYSTEM, config)?;
-        Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new() }) })
+        Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new(), left_queues: Mutex::default() }) })
     }
 
     /// Sets a hook that [`Mutator::alloc`] calls before it panics because there is no memory. The hook may end the
@@ -130,11 +141,11 @@ impl Heap {
         let _ = self.inner.hook.set(hook);
     }
 
-    /// Drops the values of dead objects that [`Mutator::finalize`] was given, here and now; returns how many. Call it where a drop
+    /// Drops the values of dead objects ([`Mutator::alloc_finalized`], [`Mutator::finalize`]), here and now; returns how many. Call it where a drop
     /// may run: in a loop of events, after a request, on a thread of its own, attached or not. It costs a load if there is none.
     /// Those that are left are dropped with the heap, by the thread that drops its last clone.
     pub fn drop_finalized(&self) -> usize {
-        core::iter::from_fn(|| self.inner.drop_next()).count()
+        core::iter::from_fn(|| self.inner.drop_next_of_own()).count()
     }
 
     /// Calls `hook` twice in each pause of this heap, in place of the hook that was set before: with [`CollectionMoment::Start`]

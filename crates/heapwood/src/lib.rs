@@ -31,6 +31,7 @@
 //! | `heap` | [`Heap`], and the contract of [`Heap::new`] |
 //! | `attach` | [`Attached`]: a thread becomes a mutator |
 //! | `mutator` | [`Mutator`]: allocating, polling |
+//! | `finalized` | [`Finalized`] and [`DropQueue`]: values that are dropped when their objects are dead |
 //! | `gc` | [`Gc`] |
 //! | `gc_cell` | [`GcCell`] |
 //! | `arena` | [`Arena`]: memory for values that die together |
@@ -47,6 +48,7 @@ pub mod __private;
 mod arena;
 mod attach;
 mod buffer;
+mod finalized;
 mod gc;
 mod gc_cell;
 mod heap;
@@ -61,6 +63,7 @@ mod trace;
 pub use arena::{Arena, ArenaRef, ArenaVec};
 pub use attach::Attached;
 pub use buffer::Buffer;
+pub use finalized::{DropQueue, Finalized};
 pub use gc::Gc;
 pub use gc_cell::GcCell;
 pub use heap::{AllocErrorHook, Heap};

@@ -10,7 +10,7 @@ use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
 use core::cell::Cell;
 use core::fmt;
 use core::ptr::NonNull;
-use heapwood_gc::{AllocError, CollectionTicket, ExternalError, FinalizeError, FreeError};
+use heapwood_gc::{AllocError, CollectionTicket, ExternalError, FreeError};
 use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass, prefetch};
 use heapwood_layout::Layout;
 use std::sync::Arc;
@@ -316,45 +316,6 @@ impl Mutator {
     /// added, or inside [`Mutator::blocking`].
     pub fn external(&self, change: isize) -> Result<(), ExternalError> {
         self.raw().external(change)
-    }
-
-    /// Keeps `value` until the object is dead; then [`Heap::drop_finalized`] drops it, on a thread that the program chooses. The
-    /// collector calls nothing. An object may have several; none keeps it alive. So a file that an object owns is closed: the object
-    /// holds its descriptor, and the value is the `OwnedFd`.
-    ///
-    /// ```
-    /// # use heapwood::{Config, Heap};
-    /// # use std::sync::Arc;
-    /// # // SAFETY: this program keeps no `Gc` but on the stack.
-    /// # let heap = unsafe { Heap::new(Config::default()) }?;
-    /// # let m = heap.attach()?;
-    /// let value = Arc::new(7);
-    /// let object = m.alloc(7u64);
-    /// m.finalize(object, value.clone()).map_err(|(error, _)| error)?;
-    /// assert_eq!(Arc::strong_count(&value), 2);
-    /// # drop(m);
-    /// drop(heap);                     // with the heap at the latest
-    /// assert_eq!(Arc::strong_count(&value), 1);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    ///
-    /// # Errors
-    /// The value comes back if the object lies in an arena, there is no memory for an entry, or inside
-    /// [`Mutator::blocking`].
-    ///
-    /// [`Heap::drop_finalized`]: crate::Heap::drop_finalized
-    pub fn finalize<O, T: Send + 'static>(&self, object: Gc<O>, value: T) -> Result<(), (FinalizeError, T)> {
-        let value = Box::new(value);
-        let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
-        let erased = Box::into_raw(Box::new(value as Box<dyn Send>));
-        match self.raw().finalize_data(start, erased as usize) {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                // SAFETY: it was boxed above, with a value of this type, and is known to nobody else.
-                let value = unsafe { Box::from_raw(Box::into_raw(*Box::from_raw(erased)).cast::<T>()) };
-                Err((error, *value))
-            }
-        }
     }
 
     /// Stops here if another thread wants to collect. Allocation polls by itself. A long loop that does not allocate

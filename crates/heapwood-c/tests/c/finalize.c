@@ -21,7 +21,7 @@ static uint64_t closed;
 
 /* Data is not a pointer here, but a descriptor. */
 static void close_dead(void) {
-    for (void *data; hw_finalize_next(heap, &data); closed++) CHECK(close((int)(intptr_t)data) == 0);
+    for (void *data; hw_finalize_next_data(heap, 0, &data); closed++) CHECK(close((int)(intptr_t)data) == 0);
 }
 
 static struct file *open_file(hw_mutator *m, hw_type type) {
@@ -35,7 +35,7 @@ static struct file *open_file(hw_mutator *m, hw_type type) {
     struct file *file = hw_alloc(m, type);
     CHECK(file != NULL);
     file->fd = (uint64_t)fd;
-    CHECK(hw_finalize_data(m, file, (void *)(intptr_t)fd, NULL) == HW_OK);
+    CHECK(hw_finalize_data(m, file, 0, (void *)(intptr_t)fd, NULL) == HW_OK);
     return file;
 }
 
@@ -81,29 +81,29 @@ int main(int argc, char **argv) {
     hw_finalizer finalizer = 0;
     void *data = NULL;
     kept[0] = hw_alloc(m, type);
-    CHECK(hw_finalize_data(m, kept[0], &options, &finalizer) == HW_OK && finalizer != 0);
+    CHECK(hw_finalize_data(m, kept[0], 0, &options, &finalizer) == HW_OK && finalizer != 0);
     CHECK(hw_free(m, kept[0]) == HW_EINVAL && strstr(hw_last_error(m)->text, "has a finaliser") != NULL);
     CHECK(hw_finalize_cancel(heap, finalizer, &data, NULL) == HW_OK && data == &options);
     CHECK(hw_finalize_cancel(heap, finalizer, &data, &why) == HW_EINVAL && strstr(why.text, "no finaliser") != NULL);
     CHECK(hw_finalize_cancel(NULL, finalizer, &data, NULL) == HW_EINVAL);
-    CHECK(hw_finalize_data(NULL, kept[0], NULL, NULL) == HW_EINVAL);
-    CHECK(hw_finalize_data(m, NULL, NULL, NULL) == HW_EINVAL);
-    CHECK(hw_finalize_data(m, (char *)kept[0] + 8, NULL, NULL) == HW_EINVAL);
+    CHECK(hw_finalize_data(NULL, kept[0], 0, NULL, NULL) == HW_EINVAL);
+    CHECK(hw_finalize_data(m, NULL, 0, NULL, NULL) == HW_EINVAL);
+    CHECK(hw_finalize_data(m, (char *)kept[0] + 8, 0, NULL, NULL) == HW_EINVAL);
     CHECK(strstr(hw_last_error(m)->text, "no object of this heap") != NULL);
     hw_arena *arena = NULL;
     CHECK(hw_arena_new(m, 0, &arena) == HW_OK);
     void *inside = hw_arena_alloc(arena, type, 1);
-    CHECK(hw_finalize_data(m, inside, NULL, NULL) == HW_EINVAL && strstr(hw_last_error(m)->text, "lies in arena") != NULL);
+    CHECK(hw_finalize_data(m, inside, 0, NULL, NULL) == HW_EINVAL && strstr(hw_last_error(m)->text, "lies in arena") != NULL);
     CHECK(hw_arena_free(arena) == HW_OK);
-    CHECK(!hw_finalize_next(NULL, &data) && !hw_finalize_next(heap, NULL) && !hw_finalize_next(heap, &data));
+    CHECK(!hw_finalize_next_data(NULL, 0, &data) && !hw_finalize_next_data(heap, 0, NULL) && !hw_finalize_next_data(heap, 0, &data));
 
     /* The end: what is registered is taken first. */
-    CHECK(hw_finalize_data(m, kept[0], kept, NULL) == HW_OK);
+    CHECK(hw_finalize_data(m, kept[0], 0, kept, NULL) == HW_OK);
     CHECK(hw_detach(m) == HW_OK);
     CHECK(hw_heap_destroy(heap, &why) == HW_ESTATE && strstr(why.text, "1 finalisers") != NULL);
     CHECK(hw_finalize_all(NULL, NULL) == HW_EINVAL && hw_finalize_all(heap, NULL) == HW_OK);
     CHECK(hw_heap_destroy(heap, &why) == HW_ESTATE);
-    CHECK(hw_finalize_next(heap, &data) && data == kept && !hw_finalize_next(heap, &data));
+    CHECK(hw_finalize_next_data(heap, 0, &data) && data == kept && !hw_finalize_next_data(heap, 0, &data));
     CHECK(hw_heap_destroy(heap, NULL) == HW_OK);
     puts("each is closed");
     return 0;

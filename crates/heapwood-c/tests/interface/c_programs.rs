@@ -192,6 +192,11 @@ fn what_dead_objects_own_is_queued() {
 }
 
 #[test]
+fn objects_come_back_in_order() {
+    assert_eq!(passes("tests/c/finalize_objects.c", &[&[]]), "each is flushed, then closed\n");
+}
+
+#[test]
 fn hooks_are_called_in_each_pause() {
     assert_eq!(passes("tests/c/hooks.c", &[&[], &["beside"], &["verify"]]), "each pause is told\n");
 }

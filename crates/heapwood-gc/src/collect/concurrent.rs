@@ -16,7 +16,7 @@ use crate::lock_order::COLLECTION;
 use crate::mutator::{Mutator, ThreadState};
 use crate::policy::start_limits::{COUNTED_PART, MOST_TRIES};
 use crate::state::{MarkerPause, State};
-use heapwood_heap::Collection;
+use heapwood_heap::{Address, Collection};
 use heapwood_os::{LockGuard, process::clock};
 
 impl Collector {
@@ -73,7 +73,7 @@ impl Collector {
             work.spent += cpu / COUNTED_PART;
             work.concurrent.beside += cpu;
             self.record().lock().add_beside(cpu, marked.markers);
-            if !marked.done {
+            if !marked.done || self.suspect_finalizers(state, asked) {
                 continue;
             }
             let idle = work.concurrent.idle;
@@ -87,6 +87,19 @@ impl Collector {
             drop(work);
             self.sweep_beside(state);
         }
+    }
+
+    /// Looks at finalisers of old objects, in a marking that has marked all it will, until it is `asked` to stop; whether it was. The end
+    /// then looks at those alone whose objects have no mark.
+    fn suspect_finalizers(&self, state: &State, asked: impl Fn() -> bool) -> bool {
+        let is_unmarked = |object| state.space().is_unmarked(Address::new(object));
+        let some = || state.fork_gate().without_fork(|| state.finalizers().suspect(is_unmarked));
+        while some() {
+            if asked() {
+                return true;
+            }
+        }
+        false
     }
 
     /// Takes the snapshot of a marking; whether one is active then.
@@ -216,7 +229,7 @@ impl Collector {
             let left = state.marking_threads().while_marking(|| session.step(state, &world, edges));
             drop(world);
             members.resume();
-            left
+            left || self.suspect_finalizers(state, || true)
         })
     }
 

@@ -35,7 +35,8 @@ impl Collector {
         self.call_hook(work.hook(), &pause, CollectionMoment::Start, kind);
         let marked = state.marking_threads().while_marking(|| {
             let marked = self.mark(&mut pause, work, kind);
-            self.after_closure(&pause, kind);
+            let marked = marked.plus(self.after_closure(&pause, work, kind));
+            self.take_snapshot(&pause, work, kind);
             self.verify_concurrent(&pause, work, kind);
             self.end_marking(&pause, work, kind);
             marked
@@ -50,6 +51,7 @@ impl Collector {
         let words = pause.words();
         self.verify_after_marking(&pause, kind);
         self.resume(pause, cause, (kind, work.hook()), &totals, &mut times);
+        state.finalizers().tell();
         work.last_ended = times.ended.wall;
         self.report(
             state,

@@ -151,6 +151,9 @@ impl Mutator {
             // A thread that cannot collect leaves it to the next.
             let _ = self.make_posted();
         }
+        if state.finalizers().calls() {
+            self.call_finalizers();
+        }
         match state.stress() {
             Some(Collection::Full) => self.collect().map_err(AllocError::Misuse)?,
             Some(Collection::Young) => self.collect_young().map_err(AllocError::Misuse)?,
@@ -199,6 +202,9 @@ impl Mutator {
                 ),
             };
             mine += (collected.map_err(AllocError::Misuse)? && !due) as u32;
+            if state.finalizers().calls() {
+                self.call_finalizers();
+            }
         }
     }
 

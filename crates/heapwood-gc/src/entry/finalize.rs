@@ -1,11 +1,13 @@
-//! Finalisers of data outside the heap, as a program registers and takes them. Any thread may take them, attached or not, for no
-//! object is given. Invariant: a call that fails changes nothing.
+//! Finalisers, as a program registers and takes them. Any thread may take data, attached or not, for no object is given; an
+//! object is given to an attached one, whose roots keep it from then on. Invariant: a call that fails changes nothing.
 
 use crate::error::{FinalizeError, MisuseError};
 use crate::heap::Heap;
+use crate::inject::Fault;
+use crate::mark::Shading;
 use crate::mutator::Mutator;
 use crate::process::record;
-use crate::state::{AddError, CancelError};
+use crate::state::{AddError, CancelError, FinalizerKind, QueueError, Registration};
 use core::ptr::NonNull;
 use heapwood_heap::Address;
 
@@ -25,14 +27,85 @@ impl FinalizerToken {
     }
 }
 
+/// Names a queue of a heap's finalisers. The default is the heap's own queue, which is always there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FinalizerQueue(pub(super) u64);
+
+impl FinalizerQueue {
+    /// The queue as a number, for clients that cannot keep the type; 0 for the heap's own.
+    pub fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// The queue with this number, which `to_bits` gave.
+    pub const fn from_bits(bits: u64) -> Self {
+        FinalizerQueue(bits)
+    }
+}
+
+/// Which of several dead objects are queued first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum FinalizeOrder {
+    /// One that another leads to waits until the program has taken that, and has dropped it.
+    #[default]
+    Ordered,
+    /// All that died are queued at once.
+    AtOnce,
+}
+
+/// An entry that was taken off a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Finalized {
+    /// The object, whole and ordinary again; `None` if data was registered.
+    pub object: Option<NonNull<u8>>,
+    /// What was registered with it.
+    pub tag: usize,
+    /// It was on a circle of objects that wait for each other, all of which were queued.
+    pub in_circle: bool,
+}
+
 impl Mutator {
-    /// Has `tag` queued when the object is dead: after the first collection that finds so, [`Heap::next_finalized`] returns
-    /// it, once. An object may be registered several times, and is kept alive by none. It is not read or written again.
+    /// Has the object queued when nothing leads to it but queues, and objects that died with it: after the first collection that
+    /// finds so, [`Mutator::next_finalized`] gives it, once, with `tag`. Until then it counts as used: what it refers to stays
+    /// whole. An object may be registered several times, and is queued once for each.
     ///
     /// # Errors
-    /// No object of this heap begins there, it lies in an arena, the table is full or the kernel gives no memory for an entry, or
-    /// the mutator cannot be used now ([`Mutator::check`]).
-    pub fn finalize_data(&self, object: NonNull<u8>, tag: usize) -> Result<FinalizerToken, FinalizeError> {
+    /// No object of this heap begins there, it lies in an arena, there is no such queue, the table is full or the kernel gives no
+    /// memory for an entry, or the mutator cannot be used now ([`Mutator::check`]).
+    pub fn finalize(
+        &self,
+        object: NonNull<u8>,
+        queue: FinalizerQueue,
+        order: FinalizeOrder,
+        tag: usize,
+    ) -> Result<FinalizerToken, FinalizeError> {
+        let kind = match order {
+            FinalizeOrder::Ordered => FinalizerKind::Ordered,
+            FinalizeOrder::AtOnce => FinalizerKind::AtOnce,
+        };
+        self.register(object, (queue, kind), tag)
+    }
+
+    /// Has `tag` queued when the object is dead for good, and not before other finalisers have given it back:
+    /// [`Heap::next_finalized_data`] returns it, once. The object is not revived, and is not read or written again.
+    ///
+    /// # Errors
+    /// As for [`Mutator::finalize`].
+    pub fn finalize_data(
+        &self,
+        object: NonNull<u8>,
+        queue: FinalizerQueue,
+        tag: usize,
+    ) -> Result<FinalizerToken, FinalizeError> {
+        self.register(object, (queue, FinalizerKind::Data), tag)
+    }
+
+    fn register(
+        &self,
+        object: NonNull<u8>,
+        (queue, kind): (FinalizerQueue, FinalizerKind),
+        tag: usize,
+    ) -> Result<FinalizerToken, FinalizeError> {
         self.check().map_err(FinalizeError::Misuse)?;
         let (heap, address) = (self.heap(), object.as_ptr() as usize);
         if let Some(arena) = heap.objects().arena_at(address) {
@@ -42,22 +115,73 @@ impl Mutator {
             return Err(FinalizeError::NoObject { address });
         }
         let _no_preempt = self.record().no_preempt();
-        let space = heap.space();
-        let is_old = space.is_old(Address::new(address));
-        let added =
-            heap.state().finalizers().add((heap.kernel(), space.reservation_bytes()), (address, is_old), tag);
+        let is_old = heap.space().is_old(Address::new(address));
+        let registration = Registration { object: address, is_old, kind, queue: queue.0, tag };
+        let added = heap.state().finalizers().add(heap.memory_of_finalizers(), registration);
         added.map(FinalizerToken).map_err(|refused| match refused {
             AddError::Full(most) => FinalizeError::Full { most },
+            AddError::NoQueue => FinalizeError::NoQueue { queue: queue.0 },
             AddError::Kernel(e) => FinalizeError::Kernel(e),
         })
+    }
+
+    /// Takes the entry that has waited longest on a queue, objects before data; `None` if none waits. The object is ordinary
+    /// again: it may be used, kept, dropped, and registered.
+    ///
+    /// # Errors
+    /// There is no such queue, or the mutator cannot be used now ([`Mutator::check`]).
+    pub fn next_finalized(&self, queue: FinalizerQueue) -> Result<Option<Finalized>, FinalizeError> {
+        self.check().map_err(FinalizeError::Misuse)?;
+        let _no_preempt = self.record().no_preempt();
+        let state = self.shared();
+        let taken = state.finalizers().next(queue.0, true).map_err(|e| FinalizeError::of_queue(e, queue))?;
+        let Some(taken) = taken else { return Ok(None) };
+        if taken.object != 0 && self.barrier().is_concurrent_marking() {
+            // A marking whose snapshot knows no path to it learns of it.
+            Shading::of(state, self).object(taken.object);
+        }
+        if state.faults().fails(Fault::FinalizedTwice) && taken.object != 0 {
+            let (object, kind) = (taken.object, FinalizerKind::AtOnce);
+            let again = Registration { object, is_old: true, kind, queue: queue.0, tag: taken.tag };
+            let _ = state.finalizers().add(self.heap().memory_of_finalizers(), again);
+        }
+        Ok(Some(Finalized {
+            object: NonNull::new(taken.object as *mut u8),
+            tag: taken.tag,
+            in_circle: taken.in_circle,
+        }))
     }
 }
 
 impl Heap {
+    /// Where the table of finalisers has its memory from, and the size of the reservation.
+    pub(super) fn memory_of_finalizers(&self) -> (heapwood_os::KernelRef, usize) {
+        (self.kernel(), self.space().reservation_bytes())
+    }
+
+    /// Makes a queue of finalisers.
+    ///
+    /// # Errors
+    /// There are as many as there can be, or the kernel gives no memory.
+    pub fn new_finalizer_queue(&self) -> Result<FinalizerQueue, FinalizeError> {
+        let _no_preempt = record().no_preempt();
+        let made = self.state().finalizers().add_queue(self.memory_of_finalizers());
+        made.map(FinalizerQueue).map_err(|e| FinalizeError::of_queue(e, FinalizerQueue(0)))
+    }
+
+    /// Ends a queue.
+    ///
+    /// # Errors
+    /// It has entries or registrations, it is the heap's own, or there is none of that number.
+    pub fn end_finalizer_queue(&self, queue: FinalizerQueue) -> Result<(), FinalizeError> {
+        let _no_preempt = record().no_preempt();
+        self.state().finalizers().end_queue(queue.0).map_err(|e| FinalizeError::of_queue(e, queue))
+    }
+
     /// Cancels a registration, on any thread; returns its tag.
     ///
     /// # Errors
-    /// Its object is dead, and the tag is on the queue or was taken; or it was cancelled before, or is none.
+    /// Its object is dead, and the entry is on the queue or was taken; or it was cancelled before, or is none.
     pub fn cancel_finalizer(&self, token: FinalizerToken) -> Result<usize, FinalizeError> {
         let _no_preempt = record().no_preempt();
         self.state().finalizers().cancel(token.0).map_err(|refused| match refused {
@@ -66,15 +190,19 @@ impl Heap {
         })
     }
 
-    /// Takes the tag that has waited longest for an object that is dead, on any thread, also in a hook; `None` if none waits,
-    /// which costs one load.
-    pub fn next_finalized(&self) -> Option<usize> {
+    /// Takes the data that has waited longest on a queue for an object that is dead, on any thread, also in a hook; `None` if none
+    /// waits. On the heap's own queue that costs one load.
+    ///
+    /// # Errors
+    /// There is no such queue.
+    pub fn next_finalized_data(&self, queue: FinalizerQueue) -> Result<Option<usize>, FinalizeError> {
         let _no_preempt = record().no_preempt();
-        self.state().finalizers().next()
+        let taken = self.state().finalizers().next(queue.0, false);
+        taken.map(|taken| taken.map(|taken| taken.tag)).map_err(|e| FinalizeError::of_queue(e, queue))
     }
 
-    /// Queues all tags that are registered, each once: before a heap ends, so that what its objects own outside is freed as
-    /// well. Returns how many wait. The objects live on if something leads to them.
+    /// Queues all that is registered, each once and in no order: before a heap ends, so that what its objects own outside is freed
+    /// as well. Returns how many wait. The objects live on.
     ///
     /// # Errors
     /// A thread is attached and its mutator cannot be used now ([`Mutator::check`]).
@@ -84,13 +212,27 @@ impl Heap {
             unsafe { mutator.as_ref() }.check()?;
         }
         let _no_preempt = record().no_preempt();
-        self.state().finalizers().settle_at_end();
+        self.state().finalizers().queue_all();
+        self.state().finalizers().tell();
         Ok(self.state().finalizers().counts().1)
     }
 
-    /// Objects that are registered, and tags that wait.
+    /// Registrations, and entries that wait.
     pub fn finalizers(&self) -> (usize, usize) {
         let (registered, queued, _) = self.state().finalizers().counts();
         (registered, queued)
+    }
+}
+
+impl FinalizeError {
+    pub(super) fn of_queue(error: QueueError, queue: FinalizerQueue) -> Self {
+        match error {
+            QueueError::None => FinalizeError::NoQueue { queue: queue.0 },
+            QueueError::Full(most) => FinalizeError::ManyQueues { most },
+            QueueError::Kernel(e) => FinalizeError::Kernel(e),
+            QueueError::InUse(registered, queued) => FinalizeError::QueueInUse { registered, queued },
+            QueueError::Running => FinalizeError::QueueCalled,
+            QueueError::NoDescriptor(errno) => FinalizeError::NoDescriptor { errno },
+        }
     }
 }

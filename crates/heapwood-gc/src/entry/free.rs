@@ -29,7 +29,7 @@ impl Mutator {
         let _no_preempt = self.record().no_preempt();
         let object = Address::from(object.as_ptr());
         // Remembered stores do not matter to a free.
-        if self.barrier().flag() & !YOUNG != 0 || self.shared().finalizers().are_some() {
+        if self.barrier().flag() & !YOUNG != 0 || self.shared().finalizers().has_any() {
             // SAFETY: contract 1.
             return unsafe { self.free_with_care(object) };
         }

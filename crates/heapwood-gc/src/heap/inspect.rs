@@ -151,6 +151,7 @@ impl<'h> HeapInspector<'h> {
             finalizers,
             finalizers_queued,
             finalized,
+            finalizer_circles: self.state.finalizers().circles(),
             collections: self.state.cycles().collections(),
             live_bytes: self.state.cycles().live(),
             goal_bytes: self.state.cycles().goal().load(Ordering::Relaxed),

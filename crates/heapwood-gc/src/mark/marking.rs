@@ -88,13 +88,24 @@ impl Marking {
 
     /// Marks every object that can be reached from the roots.
     pub(crate) fn mark_full(&mut self, pause: &Pause<'_>) -> MarkTotals {
-        let graph = graph(&mut self.rescan, pause, Collection::Full);
         let began = monotonic_ns();
+        let (marked, helped) =
+            self.mark_from(pause, |marker: &mut dyn ScanRoots| pause.scan_roots(Collection::Full, marker));
+        self.help.after_marking(marked.bytes, monotonic_ns() - began, helped);
+        marked
+    }
+
+    /// Marks every object that can be reached from what `begin` names, with the helpers of a full marking; whether they helped.
+    pub(super) fn mark_from(
+        &mut self,
+        pause: &Pause<'_>,
+        begin: impl FnOnce(&mut dyn ScanRoots),
+    ) -> (MarkTotals, bool) {
+        let graph = graph(&mut self.rescan, pause, Collection::Full);
         let workers = self.workers.iter().flatten().find(|workers| self.helpers > 0 && workers.are_here());
-        let (marked, helped) = match workers {
+        match workers {
             Some(workers) => {
-                let roots = |marker: &mut dyn ScanRoots| pause.scan_roots(Collection::Full, marker);
-                let (marked, markers) = workers.mark((graph, false), &mut self.stacks, self.helpers, roots);
+                let (marked, markers) = workers.mark((graph, false), &mut self.stacks, self.helpers, begin);
                 (marked, markers > 1)
             }
             None => {
@@ -103,12 +114,15 @@ impl Marking {
                     Composed { team: Alone::new(pause.world()), scope: Full, limit: Unlimited },
                 );
                 let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
-                pause.scan_roots(Collection::Full, &mut marker);
+                begin(&mut marker);
                 (marker.drain(), false)
             }
-        };
-        self.help.after_marking(marked.bytes, monotonic_ns() - began, helped);
-        marked
+        }
+    }
+
+    /// What a marking of one thread works with.
+    pub(super) fn parts(&mut self) -> (KernelRef, &mut MarkStacks, &mut RescanSet) {
+        (self.kernel, &mut self.stacks, &mut self.rescan)
     }
 
     /// Marks the young objects that can be reached from the roots and the remembered set, until a deadline in
@@ -197,7 +211,8 @@ impl Marking {
     }
 }
 
-fn graph<'h>(rescan: &'h mut RescanSet, pause: &'h Pause<'_>, kind: Collection) -> Graph<'h> {
+/// What is marked in a pause, on the side for a collection of this kind.
+pub(super) fn graph<'h>(rescan: &'h mut RescanSet, pause: &'h Pause<'_>, kind: Collection) -> Graph<'h> {
     rescan.commit(pause.space().committed_end());
     let world = pause.world();
     let (marks, view) = (world.mark_side(kind), world.marking_view());

@@ -18,6 +18,7 @@
 //! | `asked` | when a marker beside the program leaves its edges |
 //! | `roots` | the roots, as a marker takes them |
 //! | `mode` | the mode: who marks, what, until when; the loop is compiled for each |
+//! | `revive` | what finalisers revive after a marking |
 //! | `bits` | setting marks, from one thread or several |
 //! | `marker_pool` | several markers: handing over blocks of edges, and termination |
 //! | `blocks` | the blocks of edges |
@@ -36,6 +37,7 @@ mod mode;
 mod overflow;
 mod programs;
 mod queue;
+mod revive;
 mod ring;
 mod roots;
 mod scan;
@@ -48,6 +50,7 @@ mod workers;
 
 pub(crate) use marking::Marking;
 pub(crate) use queue::MarkTotals;
+pub(crate) use revive::Revived;
 pub(crate) use session::MarkSession;
 pub(crate) use shading::{ShadeLog, Shading};
 pub use tracer::Tracer;

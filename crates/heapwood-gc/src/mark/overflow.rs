@@ -28,10 +28,12 @@ impl<M: Mode> Marker<'_, M> {
             },
         };
         // SAFETY: edges are bases of objects, and all markers set bits in compatible ways.
-        if !unsafe { M::Bits::set_at_once(self.marks, addr) } {
+        if !self.mode.scope().has(addr) || !unsafe { M::Bits::set_at_once(self.marks, addr) } {
             return;
         }
-        self.mode.scope().marked(addr);
+        if !self.mode.scope().marked(addr) {
+            return;
+        }
         let entry = self.entry(addr);
         if entry.kind().is_none() {
             self.no_object(addr);

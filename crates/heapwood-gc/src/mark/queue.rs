@@ -55,7 +55,7 @@ impl MarkTotals {
     }
 
     /// The sum of two markers' totals. A single marker's may have wrapped below zero, because it uncounts.
-    pub(super) fn plus(self, other: MarkTotals) -> MarkTotals {
+    pub(crate) fn plus(self, other: MarkTotals) -> MarkTotals {
         MarkTotals {
             bytes: self.bytes.wrapping_add(other.bytes),
             objects: self.objects.wrapping_add(other.objects),
@@ -394,12 +394,17 @@ impl<'h, M: Mode> Marker<'h, M> {
                         None => continue 'follow,
                     },
                 };
+                if !self.mode.scope().has(edge) {
+                    continue 'follow;
+                }
                 // SAFETY: edges are bases of objects (precise slots by the clients' contract, ambiguous words after
                 // look-up), and all markers set bits in compatible ways.
                 if !unsafe { bits.set(marks, edge, |first, twice| self.uncount(first, twice)) } {
                     continue 'follow;
                 }
-                self.mode.scope().marked(edge);
+                if !self.mode.scope().marked(edge) {
+                    continue 'follow;
+                }
                 // SAFETY: edges lie below the committed end, whose entries are committed.
                 let entry = unsafe { PageEntry::load(entries.add((edge - base) / PAGE_SIZE)) };
                 if entry.is(ScanKind::NoPointers) {

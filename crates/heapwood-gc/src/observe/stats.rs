@@ -263,4 +263,6 @@ stats! {
     finalizers_queued: usize, Count, Level;
     /// Finalisers that were ever queued.
     finalized: u64, Count, Total;
+    /// Circles of dead objects that wait for each other, each of which was queued as a whole.
+    finalizer_circles: u64, Count, Total;
 }

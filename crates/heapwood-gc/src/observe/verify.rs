@@ -18,13 +18,14 @@
 //!   the barrier saw it.
 //! - After a young collection a dead object may have its bit, so if the program frees objects only the walk is trusted.
 //!   After a full collection that holds for edges to first bytes of pages, where large objects may have been.
+//! - Of objects whose finalisers are queued no precise path may lead to any, and the finalisers' table agrees with itself.
 //! - Beside a concurrent marking there is a second, independent one (`second_marking`).
 //! - A chunk that an arena released during a concurrent marking belongs to no arena, and references to it are allowed.
 
 use super::arena_log::ArenaLog;
 use super::root_words::for_each_root;
 use super::second_marking::{Floating, SecondMarking};
-use super::slots::for_each_slot;
+use super::slots::{for_each_edge, for_each_slot};
 use super::walk::{ObjectSet, Walk, no_memory};
 use crate::pause::Pause;
 use crate::roots::Source;
@@ -135,6 +136,35 @@ impl Verify {
             });
             walked.unwrap_or_else(|e| no_memory(e));
         }
+    }
+
+    /// Finds all that precise roots reach, in a pause: nothing of it is dead. The calling thread is registered as one that marks.
+    pub(crate) fn reach(&self, pause: &Pause<'_>) {
+        let space = pause.space();
+        let mut walking = self.walk.begin(space, &self.reached).unwrap_or_else(|e| no_memory(e));
+        for_each_root(pause, |_, _, value| walking.reach(value));
+        while let Some(object) = walking.next() {
+            for_each_edge(space, object, false, |edge| {
+                if !space.is_freed(ObjectRef::new(edge.target())) {
+                    walking.reach(edge.target());
+                }
+            });
+        }
+        walking.end().unwrap_or_else(|e| no_memory(e));
+    }
+
+    /// Ends the process if that has reached an object which is taken for dead.
+    pub(crate) fn check_dead(&self, object: usize) {
+        if self.reached.has(object) {
+            corrupt(format_args!(
+                "the object at {object:#x} was taken for dead, and its finaliser queued, though precise roots lead to it"
+            ));
+        }
+    }
+
+    /// Forgets what was reached.
+    pub(crate) fn forget_reached(&self) {
+        self.reached.clear().unwrap_or_else(|e| no_memory(e));
     }
 
     /// In the pause that starts a concurrent marking, after the marker has its roots. The calling thread is registered as one

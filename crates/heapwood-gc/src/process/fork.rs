@@ -32,6 +32,7 @@ impl Heap {
         let (collector, state) = (self.collector(), self.state());
         f(self.registry().fork_lock(), held & REGISTRY != 0);
         collector.roots().for_each_lock(&mut |lock| f(lock, held & ROOTS != 0));
+        f(state.finalizers().fork_lock(), false);
         collector.for_each_lock(&mut |lock| f(lock, false));
         state.for_each_lock(&mut |lock| f(lock, false));
         f(self.client_lock(), false);

@@ -39,12 +39,14 @@ pub(crate) enum Source {
     Arena,
     /// A copy of a library's data.
     Library,
+    /// An object that waits on a queue of finalisers.
+    Queue,
 }
 
 impl Source {
     /// Whether each word holds null, an address outside the heap, or the address of an object.
     pub(crate) fn is_precise(self) -> bool {
-        matches!(self, Source::Slots | Source::Handles | Source::Frame | Source::ArenaHeader)
+        matches!(self, Source::Slots | Source::Handles | Source::Frame | Source::ArenaHeader | Source::Queue)
     }
 }
 
@@ -61,6 +63,7 @@ impl fmt::Display for Source {
             Source::ArenaHeader => "the word of an arena's header",
             Source::Arena => "the word of an arena",
             Source::Library => "the word of a library's data",
+            Source::Queue => "the entry of a finaliser",
         })
     }
 }

@@ -1,41 +1,118 @@
 //! Between the end of marking and the swap of the sides: what is reachable is known, and nothing has been forgotten yet.
-//! Tags of dead objects go to the queue of finalisers here (`state/finalizers`); weak references, ephemerons and finalisers
-//! of the objects themselves will be resolved here (docs/design/finalization.md). It runs as a part of marking: trace
-//! functions may be called, the marker and an active session can mark more, and what they mark is added to the totals.
+//! Finalisers are resolved here (`state/finalizers`): entries of dead objects go to their queues, and objects that the program is
+//! to have are revived, with all that they lead to. Weak references and ephemerons have their places before and after
+//! (docs/design/finalization.md). It runs as a part of marking: trace functions may be called, the marker marks more, and what
+//! it marks is added to the totals.
 //!
 //! A young pause marks on the side of the allocation bits: there an object is dead if it has none, and only young objects
-//! are looked at. A promotion, and a young pause that was late, keep everything: all that is young has its bit then.
+//! are looked at. A promotion, and a young pause that was late, keep everything: all that is young has its bit then. The end
+//! of a concurrent marking does both, the young part first: old objects that are dead lead to no young one, nor the other way.
 //! Invariant: it marks nothing but what it makes reachable again, and all of that.
 
-use super::super::collector::Collector;
+use super::super::collector::{Collector, Work};
 use super::super::plan::PauseKind;
 use crate::inject::Fault;
+use crate::mark::{MarkTotals, Revived};
 use crate::pause::Pause;
-use crate::state::Pass;
+use crate::state::{ENTRY, FinalizersInPause, Pass};
 use heapwood_heap::{Collection, ObjectRef};
-
-/// Bytes of an entry, by which what this phase looks at is counted.
-const ENTRY: usize = 32;
+use heapwood_layout::WORD;
+use heapwood_os::diagnose::message::corrupt;
 
 impl Collector {
-    pub(in crate::collect) fn after_closure(&self, pause: &Pause<'_>, kind: PauseKind) {
-        let (finalizers, world, faults) = (pause.state().finalizers(), pause.world(), pause.state().faults());
-        let marks = world.mark_side(Collection::Full);
-        let looked = match kind {
-            PauseKind::Full | PauseKind::FinalMark(_) => finalizers.settle(
-                Pass::All,
-                |object| !world.is_marked(ObjectRef::new(object)) && !faults.fails(Fault::FinalizerMissed),
-                |object| marks.prefetch(object),
-            ),
-            PauseKind::Young { .. } | PauseKind::InitialMark(_) | PauseKind::Promote => finalizers.settle(
-                Pass::Young,
-                |object| match faults.fails(Fault::FinalizedByMark) {
-                    true => !world.is_marked(ObjectRef::new(object)),
-                    false => !world.is_allocated(ObjectRef::new(object)),
-                },
-                |_| (),
-            ),
+    /// Returns what it has revived.
+    pub(in crate::collect) fn after_closure(
+        &self,
+        pause: &Pause<'_>,
+        work: &mut Work,
+        kind: PauseKind,
+    ) -> MarkTotals {
+        let is_active = work.session.is_active();
+        let young = (Pass::Young, if is_active { Revived::YoungInSnapshot } else { Revived::Young });
+        let parts: &[_] = match kind {
+            PauseKind::Full => &[(Pass::All, Revived::Full)],
+            PauseKind::FinalMark(_) => &[young, (Pass::Rest, Revived::Snapshot)],
+            PauseKind::Young { .. } | PauseKind::InitialMark(_) | PauseKind::Promote => &[young],
         };
-        pause.add_scanned(looked * ENTRY);
+        let mut marked = MarkTotals::default();
+        for &(pass, revived) in parts {
+            // Here ephemerons have their first fixed point, and then what is weak and short is cleared.
+            let verify = self.verify().filter(|_| pause.state().finalizers().has_any());
+            verify.inspect(|verify| verify.reach(pause));
+            if let Some(finalizers) = pause.state().finalizers().in_pause() {
+                marked = marked.plus(self.finalize(pause, work, &finalizers, (pass, revived)));
+            }
+            verify.inspect(|verify| verify.forget_reached());
+            // Here what was revived is found by ephemerons, and then what is weak and long is cleared.
+        }
+        if let PauseKind::InitialMark(_) = kind
+            && let Some(finalizers) = pause.state().finalizers().in_pause()
+        {
+            finalizers.begin_marking();
+        }
+        if let (Collection::Young, Some(session)) = (kind.collection(), work.session.active()) {
+            session.add_young(marked);
+        }
+        pause.add_scanned(marked.bytes);
+        marked
+    }
+
+    /// Queues what finalisers of dead objects are for, and revives those that the program is to have.
+    fn finalize(
+        &self,
+        pause: &Pause<'_>,
+        work: &mut Work,
+        finalizers: &FinalizersInPause<'_>,
+        (pass, revived): (Pass, Revived),
+    ) -> MarkTotals {
+        let (world, faults, marking) = (pause.world(), pause.state().faults(), &mut work.marking);
+        let marks = world.mark_side(Collection::Full);
+        let is_dead: &mut dyn FnMut(usize) -> bool = match pass {
+            Pass::All | Pass::Rest => &mut |object| {
+                !world.is_marked(ObjectRef::new(object)) && !faults.fails(Fault::FinalizerMissed)
+            },
+            Pass::Young => &mut |object| match faults.fails(Fault::FinalizedByMark) {
+                true => !world.is_marked(ObjectRef::new(object)),
+                false => !world.is_allocated(ObjectRef::new(object)),
+            },
+        };
+        let mut marked = MarkTotals::default();
+        if pass == Pass::Rest && finalizers.has_unseen_queued() {
+            // Since the snapshot the program has queued all that was registered.
+            marked = marking.revive(pause, revived, |marker| {
+                finalizers.for_each_queued(|at| marker.slots(at..at + WORD));
+            });
+        }
+        let dying = finalizers.look(pass, is_dead, |object| marks.prefetch(object));
+        pause.add_scanned(dying.looked * ENTRY);
+        if let Some(verify) = self.verify() {
+            finalizers.for_each_dead(&dying, |object| verify.check_dead(object));
+        }
+        if dying.has_objects() {
+            let order = finalizers.order(&dying);
+            if !order.is_empty() {
+                marked = marked.plus(marking.revive_in_order(pause, revived, &order));
+            }
+            let circles = order.circles();
+            marked = marked.plus(marking.revive(pause, revived, |marker| {
+                finalizers.for_each_dying(&dying, |at| {
+                    if !faults.fails(Fault::RevivedUnmarked) {
+                        marker.slots(at..at + WORD);
+                    }
+                });
+            }));
+            finalizers.queue_objects(&dying, circles, faults.fails(Fault::FinalizerUnordered));
+        }
+        let is_dead: &mut dyn FnMut(usize) -> bool = match faults.fails(Fault::RevivedDataQueued) {
+            true => &mut |_| true,
+            false => is_dead,
+        };
+        finalizers.queue_data(&dying, is_dead);
+        if pause.state().verifies()
+            && let Some(wrong) = finalizers.check()
+        {
+            corrupt(format_args!("{wrong}"));
+        }
+        marked
     }
 }

@@ -25,8 +25,19 @@ impl Collector {
             PauseKind::Full => pause.while_forks_may_come(|pause| marking.mark_full(pause)),
             PauseKind::Young { deadline } => young(pause, marking, session, YoungPart::Mark { deadline }),
             PauseKind::Promote => young(pause, marking, session, YoungPart::Promote),
-            PauseKind::InitialMark(part) => initial_mark(pause, marking, session, part),
+            PauseKind::InitialMark(part) => young(pause, marking, session, part),
             PauseKind::FinalMark(part) => final_mark(pause, marking, session, part),
+        }
+    }
+
+    /// Takes the snapshot of a concurrent marking, if this pause starts one. Young objects have been marked, and what their
+    /// finalisers revive, so that everything that exists now has its allocation bit.
+    pub(in crate::collect) fn take_snapshot(&self, pause: &Pause<'_>, work: &mut Work, kind: PauseKind) {
+        let PauseKind::InitialMark(_) = kind else { return };
+        pause.world().begin_marking();
+        if let Session::Starting(mut starting) = core::mem::replace(&mut work.session, Session::None) {
+            starting.take_snapshot(pause);
+            work.session = Session::Active(starting);
         }
     }
 
@@ -65,22 +76,6 @@ fn young(pause: &Pause<'_>, marking: &mut Marking, session: &mut Session, part: 
     };
     if let Some(session) = active {
         session.add_young(marked);
-    }
-    marked
-}
-
-/// Takes the snapshot. Young objects come first, so that everything that exists then has its allocation bit.
-fn initial_mark(
-    pause: &Pause<'_>,
-    marking: &mut Marking,
-    session: &mut Session,
-    part: YoungPart,
-) -> MarkTotals {
-    let marked = young(pause, marking, session, part);
-    pause.world().begin_marking();
-    if let Session::Starting(mut starting) = core::mem::replace(session, Session::None) {
-        starting.take_snapshot(pause);
-        *session = Session::Active(starting);
     }
     marked
 }

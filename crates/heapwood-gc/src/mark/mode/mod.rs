@@ -5,7 +5,7 @@
 //! | file | the parts |
 //! |---|---|
 //! | `team` | one thread ([`Alone`]), several that share work ([`Together`]), or one beside the program ([`Concurrent`]) |
-//! | `scope` | the whole heap, the young objects, or the snapshot of a concurrent marking |
+//! | `scope` | the whole heap, the young objects, the snapshot of a concurrent marking, or what finalisers revive |
 //! | `limit` | no limit, a deadline, or until somebody asks for the heap |
 //!
 //! Invariant: all markers of a marking have the same mode.
@@ -16,7 +16,7 @@ mod team;
 
 use super::bits::MarkBits;
 pub(super) use limit::{Deadline, Limit, Unlimited, UntilAsked};
-pub(super) use scope::{Full, Scope, Snapshot, Young, YoungInSnapshot};
+pub(super) use scope::{Full, Revival, Scope, Snapshot, Young, YoungInSnapshot};
 pub(super) use team::{Alone, Concurrent, NextWork, Team, Together};
 
 /// A composition of the three parts.

@@ -1,37 +1,62 @@
-//! Finalisers of data outside the heap: a program registers an object with a tag, and finds the tag on a queue when the
-//! object is dead. Nothing is revived, and no function of the program is called. The collector moves entries in the phase
-//! after marking (`phases/after_closure.rs`); the program takes them when and where it likes, as from Guile's guardians
+//! Finalisers: a program registers an object, or data that an object owns outside the heap, and finds the object, or the data,
+//! on a queue when nothing else leads to the object. No function of the program is called. The collector moves entries in the
+//! phase after marking (`phases/after_closure.rs`); the program takes them when and where it likes, as from Guile's guardians
 //! (Dybvig, Bruggeman, Eby, PLDI 1993); that only data is given, and not the object, is Java's `Cleaner` and Go's
 //! `AddCleanup`. docs/design/finalization.md has the whole design.
 //!
+//! | file | contents |
+//! |---|---|
+//! | `counts` | copies of its counts |
+//! | `entries` | an entry for each registration |
+//! | `index` | the entries of an object |
+//! | `queues` | the queues |
+//! | `telling` | how a program is told of a queue |
+//! | `order` | which of the dying objects wait for others |
+//! | `table` | all of these: registering, cancelling, and the passes of a collection |
+//! | `pause` | what a pause does with them |
+//!
 //! Invariant: each registration is queued once, after its object is dead, or cancelled. The lock is held in no-preempt regions
-//! only, so a collector may take it in a stop.
+//! only, so a collector may take it in a stop; it marks while it holds it.
 
+mod counts;
+mod entries;
+mod index;
+mod order;
+mod pause;
+mod queues;
 mod table;
+mod telling;
+
+pub(crate) use entries::{ENTRY, FinalizerKind};
+pub(crate) use order::{AfterMet, FinalizerOrder, FollowStep};
+pub(crate) use pause::FinalizersInPause;
+pub(crate) use queues::{QueueError, QueueNumber, Taken};
+pub(crate) use table::{AddError, CancelError, Pass, Registration};
+pub use telling::FinalizerCall;
 
 use crate::lock_order::FINALIZERS;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use heapwood_os::{ForkLock, KernelRef, Lock, LockGuard, Mapped};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use counts::Counts;
+use heapwood_os::{ForkLock, KernelRef, Lock, LockGuard, Mapped, OsError};
 use table::Table;
-pub(crate) use table::{AddError, CancelError, Pass};
 
 /// A heap has room for one entry for each N bytes of its reservation, and for no more than this.
 const RESERVATION_BYTES_AN_ENTRY: usize = 1 << 10;
 const MOST: usize = 1 << 26;
+/// Entries that a marker beside the program looks at while it holds the lock.
+const AT_ONCE: usize = 1 << 12;
 
-/// The finalisers of one heap. The table is reserved for the first.
+/// The finalisers of one heap. The table is reserved for the first, or for the first queue.
 #[derive(Default)]
 pub(crate) struct Finalizers {
     table: Lock<Option<Table>, FINALIZERS>,
     /// There is one.
     is_in_use: AtomicBool,
-    /// Copies of its counts, for those who have no need of the lock.
-    registered: AtomicUsize,
-    queued: AtomicUsize,
-    /// All that were ever queued.
-    ever_queued: AtomicU64,
+    counts: Counts,
 }
+
+type Guard<'f> = LockGuard<'f, Option<Table>, FINALIZERS>;
 
 impl Finalizers {
     /// The lock, for a fork.
@@ -39,42 +64,38 @@ impl Finalizers {
         &self.table
     }
 
-    /// Objects that are registered, entries that wait on the queue, and all that ever did.
+    /// Objects that are registered, entries that wait on queues, and all that ever did.
     pub(crate) fn counts(&self) -> (usize, usize, u64) {
-        (
-            self.registered.load(Ordering::Relaxed),
-            self.queued.load(Ordering::Relaxed),
-            self.ever_queued.load(Ordering::Relaxed),
-        )
+        (self.counts.registered(), self.counts.queued(), self.counts.ever_queued())
     }
 
-    fn change<R>(
-        &self,
-        mut table: LockGuard<'_, Option<Table>, FINALIZERS>,
-        f: impl FnOnce(&mut Table) -> R,
-    ) -> Option<R> {
-        let table = table.as_mut()?;
+    /// Circles of waiting objects that were found.
+    pub(crate) fn circles(&self) -> u64 {
+        self.counts.circles()
+    }
+
+    fn change<R>(&self, table: Guard<'_>, f: impl FnOnce(&Table) -> R) -> Option<R> {
+        let table = table.as_ref()?;
         let result = f(table);
-        let (registered, queued) = table.counts();
-        self.registered.store(registered, Ordering::Relaxed);
-        self.queued.store(queued, Ordering::Relaxed);
+        self.counts.copy(table, 0);
         Some(result)
     }
 
-    /// Registers an object of a heap with this reservation; it may be young unless it `is_old`. Returns the registration's number.
-    pub(crate) fn add(
-        &self,
-        (kernel, reservation): (KernelRef, usize),
-        (object, is_old): (usize, bool),
-        tag: usize,
-    ) -> Result<u64, AddError> {
+    /// The table of a heap with this reservation.
+    fn table(&self, (kernel, reservation): (KernelRef, usize)) -> Result<Guard<'_>, OsError> {
         let mut table = self.table.lock();
         if table.is_none() {
             let most = (reservation / RESERVATION_BYTES_AN_ENTRY).min(MOST);
-            *table = Some(Table::new(kernel, most).map_err(AddError::Kernel)?);
+            *table = Some(Table::new(kernel, most)?);
             self.is_in_use.store(true, Ordering::Relaxed);
         }
-        let added = self.change(table, |table| table.add(object, tag, is_old));
+        Ok(table)
+    }
+
+    /// Registers an object of a heap with this reservation. Returns the registration's number.
+    pub(crate) fn add(&self, of: (KernelRef, usize), registration: Registration) -> Result<u64, AddError> {
+        let table = self.table(of).map_err(AddError::Kernel)?;
+        let added = self.change(table, |table| table.add(registration));
         let (number, generation) = added.unwrap_or_else(|| unreachable!("there is a table"))?;
         Ok(u64::from(generation) << 32 | u64::from(number))
     }
@@ -85,50 +106,129 @@ impl Finalizers {
         self.change(self.table.lock(), |table| table.cancel(entry)).unwrap_or(Err(CancelError::NoEntry))
     }
 
-    /// Takes the tag that has waited longest.
-    pub(crate) fn next(&self) -> Option<usize> {
+    /// Takes the entry that has waited longest on a queue, objects before data, or of data alone.
+    pub(crate) fn next(&self, queue: QueueNumber, objects: bool) -> Result<Option<Taken>, QueueError> {
         // Most looks find nothing.
-        if self.queued.load(Ordering::Relaxed) == 0 {
-            return None;
+        if queue == 0 && self.counts.queued() == 0 {
+            return Ok(None);
         }
-        self.change(self.table.lock(), Table::next)?
+        let of_none = || if queue == 0 { Ok(None) } else { Err(QueueError::None) };
+        self.change(self.table.lock(), |table| table.next(queue, objects)).unwrap_or_else(of_none)
     }
 
-    /// Whether objects are registered.
+    /// Makes a queue of a heap with this reservation.
+    pub(crate) fn add_queue(&self, of: (KernelRef, usize)) -> Result<QueueNumber, QueueError> {
+        let table = self.table(of).map_err(QueueError::Kernel)?;
+        self.change(table, |table| table.queues().add()).unwrap_or(Err(QueueError::None))
+    }
+
+    /// Ends a queue.
+    pub(crate) fn end_queue(&self, queue: QueueNumber) -> Result<(), QueueError> {
+        self.change(self.table.lock(), |table| table.queues().end(queue)).unwrap_or(Err(QueueError::None))
+    }
+
+    /// How many entries a queue has, and the word that changes when it has more, with what it holds. The word stays as long as the heap.
+    pub(crate) fn look(
+        &self,
+        of: (KernelRef, usize),
+        queue: QueueNumber,
+    ) -> Result<(usize, &AtomicU32, u32), QueueError> {
+        let table = self.table(of).map_err(QueueError::Kernel)?;
+        let looked = self.change(table, |table| table.queues().look(queue));
+        let (queued, word, seen) = looked.unwrap_or(Err(QueueError::None))?;
+        // SAFETY: the table, once made, keeps its queues mapped as long as the heap; the word is only used as an atomic.
+        Ok((queued, unsafe { &*word }, seen))
+    }
+
+    /// A queue's eventfd.
+    pub(crate) fn fd(&self, of: (KernelRef, usize), queue: QueueNumber) -> Result<i32, QueueError> {
+        let table = self.table(of).map_err(QueueError::Kernel)?;
+        self.change(table, |table| table.queues().fd(queue)).unwrap_or(Err(QueueError::None))
+    }
+
+    /// Sets the function of a queue, or removes it.
+    pub(crate) fn set_call(
+        &self,
+        of: (KernelRef, usize),
+        queue: QueueNumber,
+        call: Option<FinalizerCall>,
+    ) -> Result<(), QueueError> {
+        let table = self.table(of).map_err(QueueError::Kernel)?;
+        self.change(table, |table| table.queues().set_call(queue, call)).unwrap_or(Err(QueueError::None))
+    }
+
+    /// Tells what was queued, when the threads go on.
+    pub(crate) fn tell(&self) {
+        if self.counts.take_untold()
+            && let Some(table) = self.table.lock().as_ref()
+        {
+            self.counts.set_calls(table.queues().tell());
+        }
+    }
+
+    /// Whether functions of queues are to be called.
     #[inline(always)]
-    pub(crate) fn are_some(&self) -> bool {
-        self.registered.load(Ordering::Relaxed) != 0
+    pub(crate) fn calls(&self) -> bool {
+        self.counts.calls()
+    }
+
+    /// Takes a function that is to be called, with the place of its queue.
+    pub(crate) fn take_call(&self) -> Option<(usize, FinalizerCall)> {
+        let table = self.table.lock();
+        let call = table.as_ref().and_then(|table| table.queues().take_call());
+        if call.is_none() {
+            self.counts.set_calls(false);
+        }
+        call
+    }
+
+    /// The function of the queue at this place has returned.
+    pub(crate) fn end_call(&self, at: usize) {
+        if self.table.lock().as_ref().is_some_and(|table| table.queues().end_call(at)) {
+            self.counts.set_calls(true);
+        }
+    }
+
+    /// Whether objects are registered, or on a queue.
+    #[inline(always)]
+    pub(crate) fn has_any(&self) -> bool {
+        self.counts.registered() | self.counts.queued() != 0
     }
 
     /// Whether an object is registered.
     pub(crate) fn has(&self, object: usize) -> bool {
-        self.are_some() && self.table.lock().as_ref().is_some_and(|table| table.has(object))
+        self.has_any() && self.table.lock().as_ref().is_some_and(|table| table.has(object))
     }
 
-    /// Queues the entries of objects that are dead; how many were looked at. `prefetch` is told of objects that are looked at soon.
-    pub(crate) fn settle(
-        &self,
-        pass: Pass,
-        is_dead: impl FnMut(usize) -> bool,
-        prefetch: impl Fn(usize),
-    ) -> usize {
-        // Of a table without registrations cancelled ones may be left.
-        if !self.is_in_use.load(Ordering::Relaxed) {
-            return 0;
+    /// Calls `f` with the address of each word that holds an object on a queue; in a young collection only if some may be young.
+    pub(crate) fn for_each_root(&self, of_young: bool, f: impl FnMut(usize)) {
+        if self.counts.queued() != 0
+            && let Some(table) = self.table.lock().as_ref()
+        {
+            table.for_each_root(of_young, f);
         }
-        let (looked, queued) = self
-            .change(self.table.lock(), |table| {
-                let before = table.counts().1;
-                (table.settle_all(pass, is_dead, prefetch), table.counts().1 - before)
-            })
-            .unwrap_or_default();
-        self.ever_queued.fetch_add(queued as u64, Ordering::Relaxed);
-        looked
+    }
+
+    /// Those of a stopped heap, if it has any.
+    pub(crate) fn in_pause(&self) -> Option<FinalizersInPause<'_>> {
+        // Of a table without registrations cancelled ones may be left.
+        let is_in_use = self.is_in_use.load(Ordering::Relaxed);
+        is_in_use.then(|| FinalizersInPause::new(&self.counts, self.table.lock()))
+    }
+
+    /// Beside the program, in a marking that has marked all it will: notes which objects it has not marked, some at once; whether
+    /// some are left.
+    pub(crate) fn suspect(&self, is_unmarked: impl Fn(usize) -> bool) -> bool {
+        self.has_any() && self.table.lock().as_ref().is_some_and(|table| table.suspect(AT_ONCE, is_unmarked))
     }
 
     /// Queues all entries.
-    pub(crate) fn settle_at_end(&self) {
-        self.settle(Pass::All, |_| true, |_| ());
+    pub(crate) fn queue_all(&self) {
+        if let Some(table) = self.table.lock().as_ref() {
+            let (registered, _) = table.counts();
+            table.queue_all();
+            self.counts.copy(table, registered);
+        }
     }
 }
 

@@ -1,52 +1,19 @@
 //! The table of finalisers: an entry for each registration, found by its number or by its object. Entries of objects that
 //! were young when they were registered are on a list of their own until the next collection has looked at them; those that
-//! wait for the program are on the queue. An index by object is split a bucket at a time (linear hashing: Litwin, VLDB
-//! 1980), so that no registration pays for all. Invariants: an entry is on one list, on the queue, free, or of an old
-//! object; the index has those of live objects, and no others. Passes of a collection move entries by their links, and need
-//! no memory.
+//! wait for the program are on their queues. A collection takes the entries of dead objects off their lists by the links
+//! ([`Table::look`]), and queues those that are ready ([`Table::queue_objects`], [`Table::queue_data`]); it needs no memory.
+//! Invariants: an entry is on one list, on its queue, free, or of an old object; the index has those of registered objects.
 
+use super::entries::{Entries, Entry, FinalizerKind, NONE, STEP, Stage};
+use super::index::Index;
+use super::order::FinalizerOrder;
+use super::queues::{QueueError, QueueNumber, Queues, Taken};
+use core::cell::Cell;
 use core::ops::Range;
-use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, OsError};
 
-/// Entries and buckets are committed in steps of so many.
-const STEP: usize = 1 << 10;
 /// Entries whose mark words are on their way while one is looked at.
 const AHEAD: usize = 16;
-
-/// No entry.
-const NONE: u32 = 0;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-enum Stage {
-    Free = 0,
-    /// Registered, and its object was young: on that list.
-    Young = 1,
-    /// Registered, and its object is old.
-    Old = 2,
-    /// Its object is dead: on the queue.
-    Queued = 3,
-    /// Cancelled, and still on the list of young ones.
-    Cancelled = 4,
-}
-
-#[derive(Clone, Copy)]
-#[repr(C)]
-struct Entry {
-    object: usize,
-    tag: usize,
-    /// The next on its list.
-    next: u32,
-    /// The next in its bucket.
-    chain: u32,
-    /// Counts the uses of this entry, so that an old number is refused.
-    generation: u32,
-    stage: Stage,
-}
-
-// SAFETY: all-zero bytes are a free entry; it holds plain numbers and a stage that is 0.
-unsafe impl Zeroed for Entry {}
 
 /// Why an entry was not cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +29,20 @@ pub(crate) enum CancelError {
 pub(crate) enum AddError {
     /// There are as many as there can be.
     Full(usize),
+    /// There is no such queue.
+    NoQueue,
     Kernel(OsError),
+}
+
+/// What is registered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Registration {
+    pub(crate) object: usize,
+    /// It is not on the list of young ones.
+    pub(crate) is_old: bool,
+    pub(crate) kind: FinalizerKind,
+    pub(crate) queue: QueueNumber,
+    pub(crate) tag: usize,
 }
 
 /// Which entries a collection looks at.
@@ -71,25 +51,40 @@ pub(crate) enum Pass {
     /// Those of young objects: a young collection says nothing of others.
     Young,
     All,
+    /// Young ones, and what a pass beside the program has left: suspects, and those it has not come to.
+    Rest,
+}
+
+/// Lists of entries whose objects are dead, by kind.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Dying {
+    /// How many entries were looked at to find them.
+    pub(crate) looked: usize,
+    ordered: u32,
+    at_once: u32,
+    data: u32,
+}
+
+impl Dying {
+    /// Whether there are objects to revive.
+    pub(crate) fn has_objects(&self) -> bool {
+        self.ordered != NONE || self.at_once != NONE
+    }
 }
 
 /// The finalisers of one heap.
 pub(super) struct Table {
-    entries: MappedArray<Entry>,
-    /// Entries that were ever used; the first stands for none.
-    used: usize,
-    committed: usize,
-    free: u32,
-    young: u32,
-    /// The queue, from its first entry to its last.
-    first: u32,
-    last: u32,
-    /// Heads of buckets, and how many are in use: 0 before the first entry.
-    heads: MappedArray<u32>,
-    buckets: usize,
-    heads_committed: usize,
-    registered: usize,
-    queued: usize,
+    entries: Entries,
+    index: Index,
+    queues: Queues,
+    young: Cell<u32>,
+    suspects: Cell<u32>,
+    /// Where the pass beside the program goes on: what is before it has been looked at in this marking.
+    beside: Cell<usize>,
+    /// Objects may be on a queue that are young, and that no marking has revived.
+    has_young_queued: Cell<bool>,
+    /// Objects may be on a queue that a marking beside the program has not in its snapshot, and that the program has besides.
+    has_unseen_queued: Cell<bool>,
 }
 
 impl Table {
@@ -97,254 +92,262 @@ impl Table {
     pub(super) fn new(kernel: KernelRef, most: usize) -> Result<Self, OsError> {
         let most = most.max(STEP);
         Ok(Table {
-            entries: MappedArray::new(kernel, most)?,
-            used: 1,
-            committed: 0,
-            free: NONE,
-            young: NONE,
-            first: NONE,
-            last: NONE,
-            heads: MappedArray::new(kernel, most)?,
-            buckets: 0,
-            heads_committed: 0,
-            registered: 0,
-            queued: 0,
+            entries: Entries::new(kernel, most)?,
+            index: Index::new(kernel, most)?,
+            queues: Queues::new(kernel)?,
+            young: Cell::new(NONE),
+            suspects: Cell::new(NONE),
+            beside: Cell::new(1),
+            has_young_queued: Cell::new(false),
+            has_unseen_queued: Cell::new(false),
         })
     }
 
-    /// Those that are registered, and those that wait on the queue.
+    /// Those that are registered, and those that wait on queues.
     pub(super) fn counts(&self) -> (usize, usize) {
-        (self.registered, self.queued)
+        (self.index.count(), self.queues.queued())
     }
 
-    fn entry(&mut self, number: u32) -> &mut Entry {
-        debug_assert!((number as usize) < self.used);
-        // SAFETY: entries in use are committed, and the borrow is exclusive.
-        unsafe { &mut *self.entries.at(number as usize) }
+    /// Its queues.
+    pub(super) fn queues(&self) -> &Queues {
+        &self.queues
     }
 
-    fn head(&mut self, bucket: usize) -> &mut u32 {
-        debug_assert!(bucket < self.buckets);
-        // SAFETY: buckets in use are committed, and the borrow is exclusive.
-        unsafe { &mut *self.heads.at(bucket) }
-    }
-
-    /// The bucket of an object: by as many bits of its hash as there are buckets, or by one less where that one has not been split.
-    fn bucket(&self, object: usize) -> usize {
-        // Objects of one block have buckets of one block, and entries that were made one after the other; blocks are
-        // scattered. If objects were, a registration would miss the cache several times.
-        let (block, within) = (object as u64 >> 10, object >> 4 & 63);
-        let hash = (block.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as usize ^ within;
-        let half = 1 << self.buckets.ilog2();
-        let bucket = hash % (2 * half);
-        if bucket < self.buckets { bucket } else { bucket % half }
-    }
-
-    /// Registers an object; one that `is_old` is not on the list of young ones. Returns the entry's number and generation.
-    pub(super) fn add(&mut self, object: usize, tag: usize, is_old: bool) -> Result<(u32, u32), AddError> {
-        self.make_room()?;
-        let number = match self.free {
-            NONE => {
-                self.used += 1;
-                (self.used - 1) as u32
-            }
-            free => {
-                self.free = self.entry(free).next;
-                free
-            }
-        };
-        let stage = if is_old { Stage::Old } else { Stage::Young };
-        let next = if is_old { NONE } else { core::mem::replace(&mut self.young, number) };
-        let generation = self.entry(number).generation.wrapping_add(1).max(1);
-        *self.entry(number) = Entry { object, tag, next, chain: NONE, generation, stage };
-        self.put(number);
-        self.registered += 1;
-        self.split();
-        Ok((number, generation))
-    }
-
-    /// Commits what one more entry, and one more bucket, need.
-    fn make_room(&mut self) -> Result<(), AddError> {
-        if self.free == NONE && self.used >= self.committed {
-            let end = (self.committed + STEP).min(self.entries.len());
-            if end == self.committed {
-                return Err(AddError::Full(self.entries.len() - 1));
-            }
-            self.entries.commit(self.committed..end).map_err(AddError::Kernel)?;
-            self.committed = end;
+    /// Registers an object. Returns the entry's number and generation.
+    pub(super) fn add(&self, registration: Registration) -> Result<(u32, u32), AddError> {
+        let Registration { object, is_old, kind, queue, tag } = registration;
+        let queue = self.queues.place(queue).map_err(|_| AddError::NoQueue)?;
+        if !self.entries.make_room().map_err(AddError::Kernel)? {
+            return Err(AddError::Full(self.entries.most() - 1));
         }
-        if self.buckets == self.heads_committed {
-            let end = (self.heads_committed + STEP).min(self.heads.len());
-            self.heads.commit(self.heads_committed..end).map_err(AddError::Kernel)?;
-            self.heads_committed = end;
+        self.index.make_room().map_err(AddError::Kernel)?;
+        let number = self.entries.take();
+        let entry = self.entries.get(number);
+        entry.object.set(object);
+        entry.tag.set(tag);
+        entry.generation.set(entry.generation.get().wrapping_add(1).max(1));
+        entry.queue.set(queue);
+        entry.kind.set(kind);
+        match is_old {
+            true => entry.stage.set(Stage::Old),
+            false => put(&self.young, number, entry, Stage::Young),
         }
-        if self.buckets == 0 {
-            self.buckets = STEP;
-        }
-        Ok(())
-    }
-
-    fn put(&mut self, number: u32) {
-        let bucket = self.bucket(self.entry_of(number).object);
-        let head = core::mem::replace(self.head(bucket), number);
-        self.entry(number).chain = head;
-    }
-
-    fn entry_of(&self, number: u32) -> Entry {
-        // SAFETY: entries in use are committed.
-        unsafe { self.entries.at(number as usize).read() }
-    }
-
-    /// Splits one bucket if there are more entries than buckets.
-    fn split(&mut self) {
-        if self.registered <= self.buckets || self.buckets == self.heads_committed {
-            return;
-        }
-        let half = 1 << self.buckets.ilog2();
-        let mut moved = core::mem::take(self.head(self.buckets - half));
-        self.buckets += 1;
-        while moved != NONE {
-            let next = self.entry(moved).chain;
-            self.put(moved);
-            moved = next;
-        }
-    }
-
-    /// Takes an entry out of the index.
-    fn take_out(&mut self, number: u32) {
-        let Entry { object, chain, .. } = self.entry_of(number);
-        let bucket = self.bucket(object);
-        let mut at = *self.head(bucket);
-        if at == number {
-            *self.head(bucket) = chain;
-        } else {
-            while self.entry_of(at).chain != number {
-                at = self.entry_of(at).chain;
-            }
-            self.entry(at).chain = chain;
-        }
-        self.registered -= 1;
+        self.index.add(&self.entries, number);
+        self.queues.registered(entry);
+        Ok((number, entry.generation.get()))
     }
 
     /// Whether an object has an entry.
     pub(super) fn has(&self, object: usize) -> bool {
-        if self.buckets == 0 {
-            return false;
+        let is_registered = self.index.find(&self.entries, object, |_| true).is_some();
+        // What a collection has queued the program cannot name.
+        let (mut is_queued, may_be) = (false, !is_registered && self.has_unseen_queued.get());
+        if may_be {
+            self.queues.for_each_object(&self.entries, |entry| is_queued |= entry.object.get() == object);
         }
-        // SAFETY: buckets in use are committed.
-        let mut at = unsafe { self.heads.at(self.bucket(object)).read() };
-        while at != NONE && self.entry_of(at).object != object {
-            at = self.entry_of(at).chain;
-        }
-        at != NONE
+        is_registered || is_queued
     }
 
-    fn release(&mut self, number: u32) {
-        let free = self.free;
-        let entry = self.entry(number);
-        (entry.stage, entry.next) = (Stage::Free, free);
-        self.free = number;
+    /// Whether objects may be on a queue that the marking which ends has not seen there.
+    pub(super) fn has_unseen_queued(&self) -> bool {
+        self.has_unseen_queued.get()
     }
 
     /// Cancels a registration; returns its tag.
-    pub(super) fn cancel(&mut self, (number, generation): (u32, u32)) -> Result<usize, CancelError> {
-        if number == NONE || number as usize >= self.used {
+    pub(super) fn cancel(&self, (number, generation): (u32, u32)) -> Result<usize, CancelError> {
+        if !self.entries.has(number) || self.entries.get(number).generation.get() != generation {
             return Err(CancelError::NoEntry);
         }
-        let Entry { tag, stage, generation: now, .. } = self.entry_of(number);
-        if now != generation {
-            return Err(CancelError::NoEntry);
-        }
-        match stage {
-            Stage::Young => {
-                self.take_out(number);
-                self.entry(number).stage = Stage::Cancelled;
+        let entry = self.entries.get(number);
+        match entry.stage.get() {
+            Stage::Young | Stage::Suspect => {
+                self.index.remove(&self.entries, number);
+                entry.stage.set(Stage::Cancelled);
             }
             Stage::Old => {
-                self.take_out(number);
-                self.release(number);
+                self.index.remove(&self.entries, number);
+                self.entries.release(number);
             }
-            Stage::Queued => return Err(CancelError::Queued),
-            Stage::Free | Stage::Cancelled => return Err(CancelError::NoEntry),
+            Stage::Queued | Stage::QueuedInCircle => return Err(CancelError::Queued),
+            _ => return Err(CancelError::NoEntry),
         }
-        Ok(tag)
+        self.queues.cancelled(entry);
+        Ok(entry.tag.get())
     }
 
-    /// Takes the tag of the first entry off the queue.
-    pub(super) fn next(&mut self) -> Option<usize> {
-        let first = self.first;
-        if first == NONE {
-            return None;
+    /// Takes the entry that has waited longest on a queue, objects before data, or of data alone.
+    pub(super) fn next(&self, queue: QueueNumber, objects: bool) -> Result<Option<Taken>, QueueError> {
+        let taken = self.queues.take(&self.entries, queue, objects);
+        if self.queues.queued() == 0 {
+            self.has_unseen_queued.set(false);
         }
-        let Entry { tag, next, .. } = self.entry_of(first);
-        self.first = next;
-        if next == NONE {
-            self.last = NONE;
-        }
-        self.queued -= 1;
-        self.release(first);
-        Some(tag)
+        taken
     }
 
-    fn queue(&mut self, number: u32) {
-        self.take_out(number);
-        let last = self.last;
-        let entry = self.entry(number);
-        (entry.stage, entry.next) = (Stage::Queued, NONE);
-        if last == NONE {
-            self.first = number;
-        } else {
-            self.entry(last).next = number;
-        }
-        self.last = number;
-        self.queued += 1;
-    }
-
-    fn settle(&mut self, number: u32, is_dead: &mut impl FnMut(usize) -> bool) {
-        let Entry { object, stage, .. } = self.entry_of(number);
-        match stage {
-            Stage::Young | Stage::Old if is_dead(object) => self.queue(number),
-            Stage::Young => self.entry(number).stage = Stage::Old,
-            Stage::Cancelled => self.release(number),
-            Stage::Old | Stage::Queued | Stage::Free => {}
+    /// Calls `f` with the address of each word that holds an object on a queue; in a young collection only if some may be young.
+    pub(super) fn for_each_root(&self, of_young: bool, mut f: impl FnMut(usize)) {
+        if !of_young || self.has_young_queued.get() {
+            self.queues.for_each_object(&self.entries, |entry| f(entry.object.as_ptr() as usize));
         }
     }
 
-    /// Puts the entries of dead objects on the queue; returns how many it has looked at. `prefetch` is told of objects that are looked at soon.
-    /// Afterwards all are entries of old objects.
-    pub(super) fn settle_all(
-        &mut self,
+    /// Takes the entries of dead objects off their lists; afterwards the others are those of old objects. `prefetch` is told of objects
+    /// that are looked at soon.
+    pub(super) fn look(
+        &self,
         pass: Pass,
-        mut is_dead: impl FnMut(usize) -> bool,
+        is_dead: &mut dyn FnMut(usize) -> bool,
         prefetch: impl Fn(usize),
-    ) -> usize {
-        let mut looked = 0;
-        let mut young = core::mem::replace(&mut self.young, NONE);
-        while young != NONE {
-            let next = self.entry(young).next;
-            self.settle(young, &mut is_dead);
-            (young, looked) = (next, looked + 1);
-        }
-        if pass == Pass::Young {
-            return looked;
-        }
-        for number in 1..self.used {
-            if number + AHEAD < self.used {
-                let ahead = self.entry_of((number + AHEAD) as u32);
-                if ahead.stage == Stage::Old {
-                    prefetch(ahead.object);
+    ) -> Dying {
+        let mut dying = Dying::default();
+        let mut look = |number: u32, entry: &Entry| {
+            dying.looked += 1;
+            match entry.stage.get() {
+                Stage::Young | Stage::Suspect | Stage::Old if is_dead(entry.object.get()) => {
+                    let list = match entry.kind.get() {
+                        FinalizerKind::Data => &mut dying.data,
+                        FinalizerKind::AtOnce => &mut dying.at_once,
+                        FinalizerKind::Ordered => &mut dying.ordered,
+                    };
+                    entry.stage.set(Stage::Dying);
+                    entry.next.set(core::mem::replace(list, number));
+                }
+                Stage::Young | Stage::Suspect => entry.stage.set(Stage::Old),
+                Stage::Cancelled => self.entries.release(number),
+                _ => {}
+            }
+        };
+        self.entries.for_each(self.young.replace(NONE), &mut look);
+        self.has_young_queued.set(false);
+        let first = match pass {
+            Pass::Young => return dying,
+            Pass::All => 1,
+            Pass::Rest => self.beside.replace(1),
+        };
+        self.entries.for_each(self.suspects.replace(NONE), &mut look);
+        for number in first..self.entries.used() {
+            if number + AHEAD < self.entries.used() {
+                let ahead = self.entries.get((number + AHEAD) as u32);
+                if ahead.stage.get() == Stage::Old {
+                    prefetch(ahead.object.get());
                 }
             }
-            self.settle(number as u32, &mut is_dead);
+            look(number as u32, self.entries.get(number as u32));
         }
-        looked + self.used - 1
+        dying
     }
+
+    /// Beside the program, in a marking that has marked all it will: puts entries of old objects that it has not marked onto the list of
+    /// suspects, at most so many entries at once; whether some are left.
+    pub(super) fn suspect(&self, most: usize, is_unmarked: impl Fn(usize) -> bool) -> bool {
+        let (first, end) = (self.beside.get(), self.entries.used());
+        let last = end.min(first + most);
+        for number in first..last {
+            let entry = self.entries.get(number as u32);
+            if entry.stage.get() == Stage::Old && is_unmarked(entry.object.get()) {
+                put(&self.suspects, number as u32, entry, Stage::Suspect);
+            }
+        }
+        self.beside.set(last);
+        last < end
+    }
+
+    /// A marking beside the program begins: none is known to be alive.
+    pub(super) fn begin_marking(&self) {
+        self.beside.set(1);
+    }
+
+    /// The order of what is dying.
+    pub(super) fn order(&self, dying: &Dying) -> FinalizerOrder<'_> {
+        FinalizerOrder::new(&self.entries, &self.index, dying.ordered)
+    }
+
+    /// Calls `f` with the address of each word that holds a dying object.
+    pub(super) fn for_each_dying(&self, dying: &Dying, mut f: impl FnMut(usize)) {
+        for head in [dying.ordered, dying.at_once] {
+            self.entries.for_each(head, |_, entry| f(entry.object.as_ptr() as usize));
+        }
+    }
+
+    /// Calls `f` with each dead object, of data, too.
+    pub(super) fn for_each_dead(&self, dying: &Dying, mut f: impl FnMut(usize)) {
+        for head in [dying.ordered, dying.at_once, dying.data] {
+            self.entries.for_each(head, |_, entry| f(entry.object.get()));
+        }
+    }
+
+    fn queue(&self, number: u32, stage: Stage) {
+        self.index.remove(&self.entries, number);
+        self.queues.append(&self.entries, number, stage);
+    }
+
+    /// Queues objects that need not wait, and then those on circles; the others are registered as before, unless `all` is set.
+    pub(super) fn queue_objects(&self, dying: &Dying, all: bool) {
+        self.entries.for_each(dying.at_once, |number, _| self.queue(number, Stage::Queued));
+        let mut circles = NONE;
+        self.entries.for_each(dying.ordered, |number, entry| match entry.stage.get() {
+            Stage::Ready => self.queue(number, Stage::Queued),
+            Stage::InCircle => entry.next.set(core::mem::replace(&mut circles, number)),
+            _ if all => self.queue(number, Stage::Queued),
+            _ => entry.stage.set(Stage::Old),
+        });
+        self.entries.for_each(circles, |number, _| self.queue(number, Stage::QueuedInCircle));
+    }
+
+    /// Queues data whose object is dead still, since no other finaliser has revived it.
+    pub(super) fn queue_data(&self, dying: &Dying, is_dead: &mut dyn FnMut(usize) -> bool) {
+        self.entries.for_each(dying.data, |number, entry| match is_dead(entry.object.get()) {
+            true => self.queue(number, Stage::Queued),
+            false => entry.stage.set(Stage::Old),
+        });
+    }
+
+    /// Queues all that is registered.
+    pub(super) fn queue_all(&self) {
+        let dying = self.look(Pass::All, &mut |_| true, |_| ());
+        for head in [dying.ordered, dying.at_once, dying.data] {
+            self.entries.for_each(head, |number, _| self.queue(number, Stage::Queued));
+        }
+        self.has_young_queued.set(true);
+        self.has_unseen_queued.set(true);
+    }
+
+    /// Checks the table against itself: what is wrong with it, if anything is.
+    pub(super) fn check(&self) -> Option<&'static str> {
+        let (mut registered, mut queued) = (0, 0);
+        for number in 1..self.entries.used() {
+            let entry = self.entries.get(number as u32);
+            match entry.stage.get() {
+                Stage::Young | Stage::Old | Stage::Suspect => {
+                    registered += 1;
+                    if self
+                        .index
+                        .find(&self.entries, entry.object.get(), |found| found == number as u32)
+                        .is_none()
+                    {
+                        return Some("a registered finaliser is not in the index");
+                    }
+                }
+                Stage::Queued | Stage::QueuedInCircle => queued += 1,
+                Stage::Free | Stage::Cancelled => {}
+                _ => return Some("a finaliser was left between two lists by a pause"),
+            }
+        }
+        ((registered, queued) != self.counts()).then_some("finalisers were lost or counted twice")
+    }
+}
+
+/// Puts an entry onto a list.
+fn put(list: &Cell<u32>, number: u32, entry: &Entry, stage: Stage) {
+    entry.stage.set(stage);
+    entry.next.set(list.replace(number));
 }
 
 impl Mapped for Table {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
         self.entries.for_each_mapping(f);
-        self.heads.for_each_mapping(f);
+        self.index.for_each_mapping(f);
+        self.queues.for_each_mapping(f);
     }
 }
 
@@ -359,14 +362,30 @@ mod tests {
         Table::new(&SYSTEM, most).unwrap()
     }
 
-    fn drained(table: &mut Table) -> HashSet<usize> {
-        core::iter::from_fn(|| table.next()).collect()
+    fn add(table: &Table, object: usize, tag: usize, is_old: bool) -> Result<(u32, u32), AddError> {
+        table.add(Registration { object, is_old, kind: FinalizerKind::Data, queue: 0, tag })
+    }
+
+    fn next(table: &Table) -> Option<usize> {
+        table.next(0, false).unwrap().map(|taken| taken.tag)
+    }
+
+    /// A collection's pass; how many entries it has looked at.
+    fn settle(table: &Table, pass: Pass, mut is_dead: impl FnMut(usize) -> bool) -> usize {
+        let dying = table.look(pass, &mut is_dead, |_| ());
+        table.queue_data(&dying, &mut is_dead);
+        assert_eq!(table.check(), None);
+        dying.looked
+    }
+
+    fn drained(table: &Table) -> HashSet<usize> {
+        core::iter::from_fn(|| next(table)).collect()
     }
 
     /// Random calls beside a model: which object each registration has, and what waits.
     #[test]
     fn every_registration_is_queued_once_or_cancelled() {
-        let mut table = table(1 << 16);
+        let table = table(1 << 16);
         let mut state = 1u64;
         let mut random = |n: usize| {
             state = state.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
@@ -379,13 +398,13 @@ mod tests {
         for tag in 0..100_000usize {
             let object = 16 * (1 + random(3000));
             let is_old = random(2) == 0;
-            let number = table.add(object, tag, is_old).unwrap();
+            let number = add(&table, object, tag, is_old).unwrap();
             assert!(model.insert(tag, (number, object, !is_old)).is_none());
             match random(200) {
                 0 => {
                     let dead = |object: usize| object / 16 % 7 == 3;
                     let pass = if random(3) == 0 { Pass::All } else { Pass::Young };
-                    table.settle_all(pass, dead, |_| ());
+                    settle(&table, pass, dead);
                     model.retain(|&tag, (number, object, young)| {
                         let looks = pass == Pass::All || *young;
                         *young = false;
@@ -410,16 +429,16 @@ mod tests {
                     for number in gone.drain(..) {
                         assert_eq!(table.cancel(number), Err(CancelError::Queued));
                     }
-                    assert_eq!(drained(&mut table), core::mem::take(&mut waits));
+                    assert_eq!(drained(&table), core::mem::take(&mut waits));
                 }
                 _ => {}
             }
             assert_eq!(table.counts(), (model.len(), waits.len()));
         }
         assert!(queued > 1000 && cancelled > 10_000, "{queued}, {cancelled}");
-        table.settle_all(Pass::All, |_| true, |_| ());
+        settle(&table, Pass::All, |_| true);
         waits.extend(model.into_keys());
-        assert_eq!(drained(&mut table), waits);
+        assert_eq!(drained(&table), waits);
         assert_eq!(table.counts(), (0, 0));
         assert!((1..3001).all(|o| !table.has(16 * o)));
     }
@@ -428,65 +447,58 @@ mod tests {
     #[test]
     fn entries_are_found_in_a_few_steps_and_used_again() {
         for size in [16, 32, 48, 208, 4096, 8192, 40_960, 1 << 20] {
-            let mut table = table(1 << 18);
-            (1..=100_000).for_each(|i| _ = table.add(i * size, i, true).unwrap());
-            assert_eq!(table.buckets, 100_000, "about one entry a bucket");
-            let mut steps = 0;
-            for bucket in 0..table.buckets {
-                let (mut at, mut length) = (*table.head(bucket), 0);
-                while at != NONE {
-                    (at, length) = (table.entry_of(at).chain, length + 1);
-                    steps += length;
-                }
-            }
+            let table = table(1 << 18);
+            (1..=100_000).for_each(|i| _ = add(&table, i * size, i, true).unwrap());
+            let (buckets, steps) = table.index.steps(&table.entries);
+            assert_eq!(buckets, 100_000, "about one entry a bucket");
             assert!(steps <= 400_000, "{steps} steps to find 100,000 objects of {size} bytes");
         }
-        let mut table = table(1 << 18);
+        let table = table(1 << 18);
         let n = 200_000;
-        let mut numbers: Vec<_> = (1..=n).map(|i| table.add(i * 48, i, true).unwrap()).collect();
+        let mut numbers: Vec<_> = (1..=n).map(|i| add(&table, i * 48, i, true).unwrap()).collect();
         for round in 0..3 {
             for (i, number) in numbers.iter_mut().enumerate().skip(round).step_by(3) {
                 assert_eq!(table.cancel(*number), Ok(i + 1));
-                *number = table.add((i + 1) * 48, i + 1, true).unwrap();
+                *number = add(&table, (i + 1) * 48, i + 1, true).unwrap();
             }
         }
-        assert_eq!((table.used, table.counts().0), (n + 1, n));
+        assert_eq!((table.entries.used(), table.counts().0), (n + 1, n));
         assert_eq!(table.cancel((0, 0)), Err(CancelError::NoEntry));
         assert_eq!(table.cancel((u32::MAX, 1)), Err(CancelError::NoEntry));
     }
 
     #[test]
     fn a_full_table_and_a_kernel_that_refuses_are_errors_and_no_loss() {
-        let mut small = table(0);
-        let all = (1..STEP).map(|i| small.add(16 * i, i, false).unwrap()).collect::<Vec<_>>();
-        assert_eq!(small.add(16, 0, false), Err(AddError::Full(STEP - 1)));
+        let small = table(0);
+        let all = (1..STEP).map(|i| add(&small, 16 * i, i, false).unwrap()).collect::<Vec<_>>();
+        assert_eq!(add(&small, 16, 0, false), Err(AddError::Full(STEP - 1)));
         small.cancel(all[7]).unwrap();
         // A cancelled one of a young object is free after the next collection.
-        assert!(small.add(16, 0, false).is_err());
-        small.settle_all(Pass::Young, |_| false, |_| ());
-        small.add(16, 0, false).unwrap();
+        assert!(add(&small, 16, 0, false).is_err());
+        settle(&small, Pass::Young, |_| false);
+        add(&small, 16, 0, false).unwrap();
         assert_eq!(small.counts(), (STEP - 1, 0));
 
         static KERNEL: Faulty = Faulty::new();
-        let mut table = Table::new(&KERNEL, 1 << 16).unwrap();
+        let table = Table::new(&KERNEL, 1 << 16).unwrap();
         for refused in 0..2 {
             KERNEL.refuse(refused);
-            assert!(matches!(table.add(16, 1, true), Err(AddError::Kernel(_))));
+            assert!(matches!(add(&table, 16, 1, true), Err(AddError::Kernel(_))));
             assert_eq!((table.counts(), table.has(16)), ((0, 0), false));
         }
-        table.add(16, 1, true).unwrap();
+        add(&table, 16, 1, true).unwrap();
         assert!(table.has(16));
     }
 
     /// A young collection looks at what was registered since the last one.
     #[test]
     fn a_young_pass_looks_at_young_entries_alone() {
-        let mut table = table(1 << 16);
-        (1..=5000).for_each(|i| _ = table.add(16 * i, i, i % 2 == 0).unwrap());
-        assert_eq!(table.settle_all(Pass::Young, |_| false, |_| ()), 2500);
-        assert_eq!(table.settle_all(Pass::Young, |_| true, |_| ()), 0);
-        table.add(16, 0, false).unwrap();
-        assert_eq!(table.settle_all(Pass::Young, |_| true, |_| ()), 1);
-        assert_eq!((table.counts(), table.next()), ((5000, 1), Some(0)));
+        let table = table(1 << 16);
+        (1..=5000).for_each(|i| _ = add(&table, 16 * i, i, i % 2 == 0).unwrap());
+        assert_eq!(settle(&table, Pass::Young, |_| false), 2500);
+        assert_eq!(settle(&table, Pass::Young, |_| true), 0);
+        add(&table, 16, 0, false).unwrap();
+        assert_eq!(settle(&table, Pass::Young, |_| true), 1);
+        assert_eq!((table.counts(), next(&table)), ((5000, 1), Some(0)));
     }
 }

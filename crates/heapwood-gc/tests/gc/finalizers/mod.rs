@@ -1,21 +1,32 @@
 //! Finalisers of data outside the heap: each tag is queued once, when its object is dead and not before, by collections of all
 //! kinds, for threads that register, cancel and take at once.
 
+pub(crate) mod graphs;
+mod objects;
+mod told;
+
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{Config, FinalizeError, FreeError, Heap, MisuseError, Mutator};
+use heapwood_gc::{Config, FinalizeError, FinalizerQueue, FreeError, Heap, MisuseError, Mutator};
 use heapwood_gc_testing::settings::{amount, first_seed};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
 use std::collections::{HashMap, HashSet};
 
 fn finalize(mutator: &Mutator, object: usize, tag: usize) -> heapwood_gc::FinalizerToken {
-    mutator.finalize_data(NonNull::new(object as *mut u8).unwrap(), tag).unwrap()
+    mutator.finalize_data(NonNull::new(object as *mut u8).unwrap(), OWN, tag).unwrap()
+}
+
+/// The heap's own queue.
+const OWN: FinalizerQueue = FinalizerQueue::from_bits(0);
+
+fn next(heap: &Heap) -> Option<usize> {
+    heap.next_finalized_data(OWN).unwrap()
 }
 
 fn taken(heap: &Heap) -> Vec<usize> {
-    let mut all: Vec<_> = core::iter::from_fn(|| heap.next_finalized()).collect();
+    let mut all: Vec<_> = core::iter::from_fn(|| next(heap)).collect();
     all.sort_unstable();
     all
 }
@@ -126,17 +137,17 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let at = |address: usize| NonNull::new(address as *mut u8).unwrap();
     let outside = Box::new(7u64);
     for address in [roots.get(0) + 8, &raw const *outside as usize, 8] {
-        let refused = mutator.finalize_data(at(address), 1);
+        let refused = mutator.finalize_data(at(address), OWN, 1);
         assert_eq!(refused, Err(FinalizeError::NoObject { address }));
     }
     let arena = Arena::open(&mutator, ArenaKind::Escaping);
     let inside = arena.data(&mutator, 64, 8).unwrap();
-    let refused = mutator.finalize_data(at(inside), 1).unwrap_err();
+    let refused = mutator.finalize_data(at(inside), OWN, 1).unwrap_err();
     assert!(matches!(refused, FinalizeError::InArena { address, .. } if address == inside), "{refused}");
     arena.close(&mutator);
     let misuse = FinalizeError::Misuse(MisuseError::InNative);
-    assert_eq!(mutator.blocking(|| mutator.finalize_data(at(roots.get(0)), 1)).unwrap(), Err(misuse));
-    assert_eq!((heap.finalizers(), heap.next_finalized()), ((0, 0), None));
+    assert_eq!(mutator.blocking(|| mutator.finalize_data(at(roots.get(0)), OWN, 1)).unwrap(), Err(misuse));
+    assert_eq!((heap.finalizers(), next(&heap)), ((0, 0), None));
     let none = heapwood_gc::FinalizerToken::from_bits(1 << 32 | 1);
     assert!(heap.cancel_finalizer(none).is_err(), "before the first");
 
@@ -176,7 +187,7 @@ fn entries_are_used_again() {
     let mut roots = Slots::new(&heap, 1);
     roots.set(0, new(&mutator, node));
     let object = NonNull::new(roots.get(0) as *mut u8).unwrap();
-    let full = (0..).find_map(|tag| mutator.finalize_data(object, tag).err()).unwrap();
+    let full = (0..).find_map(|tag| mutator.finalize_data(object, OWN, tag).err()).unwrap();
     assert_eq!((full, heap.finalizers()), (FinalizeError::Full { most: 65_535 }, (65_535, 0)));
     assert!(full.to_string().contains("65535 finalisers"), "{full}");
 }
@@ -292,7 +303,7 @@ fn threads_register_and_take_at_once() {
         let seen: Vec<AtomicUsize> = (0..3 * EACH).map(|_| AtomicUsize::new(0)).collect();
         let (cancelled, goes_on) = (AtomicUsize::new(0), AtomicBool::new(true));
         let count = || {
-            while let Some(tag) = heap.next_finalized() {
+            while let Some(tag) = next(&heap) {
                 assert_eq!(seen[tag].fetch_add(1, Ordering::Relaxed), 0, "{tag} twice");
             }
         };
@@ -358,7 +369,7 @@ fn finalised_buffers_do_not_make_a_process_grow() {
         let (node, mut roots) = (node_type(&heap), Slots::new(&heap, 8));
         let (mut bytes, mut most) = (0, 0);
         for i in 0..8000 {
-            while heap.next_finalized().is_some() {
+            while next(&heap).is_some() {
                 mutator.external(-(BUFFER as isize)).unwrap();
                 bytes -= BUFFER;
             }

@@ -54,6 +54,12 @@ macro_rules! planted {
 }
 
 planted! {
+    early_finalisers_are_caught = YOUNG, FinalizedByMark, 1;
+    finalisers_that_come_twice_are_caught = FULL, FinalizedTwice, 5;
+    late_finalisers_are_caught = FULL, FinalizerMissed, 5;
+    what_is_not_revived_is_caught = FULL, RevivedUnmarked, 3;
+    queues_that_keep_nothing_are_caught = FULL, QueueNoRoot, 1;
+    early_data_is_caught = FULL, RevivedDataQueued, 1;
     lost_edges_are_caught = FULL, LoseMark, 100;
     missed_roots_are_caught = FULL, MissRoot, 50;
     wrongly_freed_objects_are_caught = FULL, WrongFree, 2_000;

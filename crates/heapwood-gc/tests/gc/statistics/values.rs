@@ -157,9 +157,16 @@ fn every_statistic_has_its_value_and_help() {
     }
     mutator.external(1000).unwrap();
     // Of two finalisers one is queued.
-    mutator.finalize_data(mutator.allocate(node).unwrap(), 1).unwrap();
+    mutator.finalize_data(mutator.allocate(node).unwrap(), Default::default(), 1).unwrap();
+    // Two objects wait for each other.
+    let circle = [new(&mutator, node), new(&mutator, node)];
+    for i in 0..2 {
+        put(circle[i], 0, circle[1 - i]);
+        let object = core::ptr::NonNull::new(circle[i] as *mut u8).unwrap();
+        mutator.finalize(object, Default::default(), Default::default(), i).unwrap();
+    }
     mutator.collect().unwrap();
-    mutator.finalize_data(mutator.allocate(node).unwrap(), 2).unwrap();
+    mutator.finalize_data(mutator.allocate(node).unwrap(), Default::default(), 2).unwrap();
     drop(mutator);
     heap.memory().release_free();
     let stats = heap.inspect().stats();

@@ -20,6 +20,12 @@ pub(crate) fn everything(world: &World, m: &Mutator) -> Outcome {
             }
         });
     }
+    world.estates.each(|cluster| {
+        for object in cluster.all() {
+            objects += 1;
+            bytes += world.kinds.all[object.kind].counted_bytes();
+        }
+    });
     for (_, _, counted) in world.exchange.objects() {
         objects += 1;
         bytes += counted;
@@ -36,6 +42,7 @@ pub(crate) fn compare(world: &World, m: &Mutator, objects: usize, bytes: usize) 
         m.collect().map_err(|e| format!("a collection was refused: {e}"))?;
     }
     let (stats, exact) = (world.heap.inspect().stats(), world.settings.exact());
+    world.estates.check(&world.heap, exact)?;
     if exact && stats.live_objects != objects || stats.live_objects < objects {
         return Err(format!("{objects} objects are alive, {} were marked", stats.live_objects));
     }

@@ -12,6 +12,7 @@ mod arenas;
 mod check;
 mod cluster;
 mod companion;
+mod estates;
 mod exchange;
 mod frees;
 mod granules;
@@ -48,6 +49,7 @@ fn play(settings: &Settings) {
     let mut seed = first_seed();
     let (mut all, mut collections, mut left, mut passed) = (Done::default(), 0, share, 0);
     let (mut young, mut late, mut beside, mut marked_beside) = (0, 0, 0, 0);
+    let (mut came, mut came_data) = (0, 0);
     let begun = std::time::Instant::now();
     while left > 0 {
         let world = World::new(*settings, seed);
@@ -58,13 +60,15 @@ fn play(settings: &Settings) {
         late += stats.promoted_en_masse;
         beside += stats.concurrent_markings;
         marked_beside += stats.concurrent_mark_bytes;
+        let (clusters, data) = world.estates.came();
+        (came, came_data) = (came + clusters, came_data + data);
         left = left.saturating_sub(done.allocations);
         passed += done.sent;
         all.add(done);
         seed += 1;
     }
     println!(
-        "{}: {:?}, {collections} collections, {young} young, {late} late, {beside} beside the threads, which marked {marked_beside} bytes, {:.1} s",
+        "{}: {:?}, {came} clusters and {came_data} data came back, {collections} collections, {young} young, {late} late, {beside} beside the threads, which marked {marked_beside} bytes, {:.1} s",
         settings.name,
         all,
         begun.elapsed().as_secs_f64()
@@ -73,6 +77,10 @@ fn play(settings: &Settings) {
     let arenas = all.arenas;
     assert!(collections as usize > all.allocations / 100_000, "collections happened");
     assert!(arenas.housed > all.allocations / 200, "clusters were reached by way of arenas");
+    assert!(
+        came > all.allocations / 10_000 && came_data > all.allocations / 10_000,
+        "what was dropped came back"
+    );
     // What follows is rarer; a short run, as on an emulator or under a sanitizer, need not come to all of it.
     if allocations() < 500_000 {
         return;

@@ -202,6 +202,7 @@ impl<'w> Worker<'w> {
             955..980 => self.receive(m),
             980..984 => self.change_root(m),
             984..987 => self.visit(),
+            987..990 if self.rng.one_in(2) => self.leave(m),
             987..990 => self.let_go(m),
             990..994 => {
                 if self.world.settings.young {
@@ -693,7 +694,8 @@ impl<'w> Worker<'w> {
                 self.unpack(m, parcel)?;
             }
         }
-        self.end(m)
+        self.end(m)?;
+        self.inherit_all(m)
     }
 
     // Other threads.
@@ -724,7 +726,61 @@ impl<'w> Worker<'w> {
         }
     }
 
+    /// Some cluster is dropped, and comes back, or leaves data.
+    fn leave(&mut self, m: &Mutator) -> Outcome {
+        let Some(c) = self.clusters.iter().position(|cluster| !cluster.frees) else { return Ok(()) };
+        let (world, head) = (self.world, self.clusters[c].head_addr());
+        if self.rng.one_in(2) {
+            let (tag, _) = world.estates.register_data(m, head)?;
+            m.safepoint();
+            world.estates.drop_data(tag);
+            let gone = self.take_apart(m, c)?;
+            return self.bury(m, gone, false);
+        }
+        let will = world.estates.register(m, head, &mut self.rng)?;
+        m.safepoint();
+        let cluster = &self.clusters[c];
+        cluster.check_all(&world.kinds)?;
+        let (root, held, via) = (cluster.root, cluster.held(), cluster.via);
+        let mut cluster = self.clusters.swap_remove(c);
+        cluster.via = None;
+        world.estates.add(will, cluster);
+        self.clear_way(m, root, held, via)
+    }
+
+    /// A cluster that has come back becomes this thread's.
+    fn inherit(&mut self, m: &Mutator) -> Result<bool, String> {
+        let Some(mut cluster) = self.world.estates.take(m)? else { return Ok(false) };
+        self.hand.hold(cluster.head_addr());
+        cluster.check_all(&self.world.kinds)?;
+        self.done.checks += cluster.len();
+        let at = self.rng.below(self.free_roots.len());
+        cluster.root = self.free_roots.swap_remove(at);
+        self.set_root(cluster.root, cluster.head_addr());
+        self.hand.hold(0);
+        self.clusters.push(cluster);
+        Ok(true)
+    }
+
+    /// All that was dropped comes back.
+    fn inherit_all(&mut self, m: &Mutator) -> Outcome {
+        for _ in 0..3 {
+            m.collect().map_err(|e| format!("a collection was refused: {e}"))?;
+            if !self.world.settings.exact() {
+                self.world.estates.queue_all(&self.world.heap)?;
+            }
+            while self.world.heap.finalizers().1 != 0 {
+                self.inherit(m)?;
+                self.end(m)?;
+            }
+        }
+        Ok(())
+    }
+
     fn receive(&mut self, m: &Mutator) -> Outcome {
+        if self.rng.one_in(4) && self.clusters.len() < self.world.settings.clusters {
+            self.inherit(m)?;
+        }
         let mailbox = &self.world.mailboxes[self.number];
         let found = match self.rng.one_in(8) {
             true => m.blocking(|| mailbox.take(Duration::from_micros(300))).map_err(|e| format!("{e}"))?,

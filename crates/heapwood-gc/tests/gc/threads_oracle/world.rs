@@ -3,6 +3,7 @@
 use super::arenas::Arenas;
 use super::check::compare;
 use super::companion::Companion;
+use super::estates::Estates;
 use super::exchange::{Exchange, Mailbox};
 use super::granules::Granules;
 use super::meeting::Meeting;
@@ -30,6 +31,7 @@ pub(crate) struct World {
     pub(super) exchange: Exchange,
     pub(super) mailboxes: Vec<Mailbox>,
     pub(super) arenas: Arenas,
+    pub(super) estates: Estates,
     pub(super) meeting: Meeting,
     /// How many objects and bytes each worker has, as of the last meeting.
     pub(super) tallies: Mutex<Vec<(usize, usize)>>,
@@ -60,6 +62,7 @@ impl World {
             exchange,
             mailboxes: (0..settings.threads).map(|_| Mailbox::default()).collect(),
             arenas: Arenas::default(),
+            estates: Estates::default(),
             meeting: Meeting::new(settings.threads),
             tallies: Mutex::new(vec![(0, 0); settings.threads]),
             sessions: AtomicUsize::new(0),
@@ -102,6 +105,9 @@ impl World {
             m.collect_young().map_err(|e| e.to_string())?;
         }
         Worker::new(self, 0, 0, 0).receive_the_rest(&m)?;
+        if !self.estates.is_empty() {
+            return Err("something was dropped, and has not come back".into());
+        }
         let shared: Vec<_> = self.exchange.objects().collect();
         self.exchange.end(&self.heap)?;
         if !shared.iter().all(|&(at, bytes, _)| self.granules.release(at, bytes)) {

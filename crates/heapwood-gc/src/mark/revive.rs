@@ -1,0 +1,219 @@
+//! Marking after the end of a marking: what finalisers revive. Objects that wait for each other are followed one by one, by one
+//! thread, on trial and then in earnest (`state/finalizers/order.rs` has the algorithm); all others like roots, with the
+//! helpers of the marking. A trial has its marks on a side of its own, whose memory is given back at once.
+//! Invariant: it marks on the side of the marking that has ended, and nothing outside that marking's scope.
+
+use super::bits::{MarkBits, Plain};
+use super::marking::{Marking, graph};
+use super::mode::{Alone, Composed, Mode, NextWork, Revival, Unlimited};
+use super::queue::{Graph, MarkTotals, Marker};
+use super::stack::MarkStacks;
+use crate::pause::Pause;
+use crate::roots::ScanRoots;
+use crate::state::{AfterMet, FinalizerOrder, FollowStep};
+use core::cell::Cell;
+use core::sync::atomic::Ordering;
+use heapwood_heap::{Collection, MarkSide, Space};
+use heapwood_os::{KernelRef, MappedArray, Pagemap};
+
+/// The marking that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Revived {
+    /// Of everything, in a stop.
+    Full,
+    /// Of young objects.
+    Young,
+    /// The same during a concurrent marking: each survivor is marked for both.
+    YoungInSnapshot,
+    /// A concurrent one.
+    Snapshot,
+}
+
+impl Revived {
+    fn kind(self) -> Collection {
+        match self {
+            Revived::Full | Revived::Snapshot => Collection::Full,
+            Revived::Young | Revived::YoungInSnapshot => Collection::Young,
+        }
+    }
+
+    /// The other side that takes marks.
+    fn also(self, pause: &Pause<'_>) -> Option<MarkSide> {
+        (self == Revived::YoungInSnapshot).then(|| pause.world().mark_side(Collection::Full))
+    }
+}
+
+type ReviveMode<'h, const SNAPSHOT: bool> = Composed<Alone<'h>, Revival<'h, SNAPSHOT>, Unlimited>;
+
+impl Marking {
+    /// Marks what dying objects lead to, one after the other, and those that are reached; finds out which others wait for.
+    pub(crate) fn revive_in_order(
+        &mut self,
+        pause: &Pause<'_>,
+        revived: Revived,
+        order: &FinalizerOrder<'_>,
+    ) -> MarkTotals {
+        let (kernel, stacks, rescan) = self.parts();
+        let graph = graph(rescan, pause, revived.kind());
+        let also = revived.also(pause);
+        match revived == Revived::Snapshot {
+            true => in_order::<true>(kernel, (graph, pause, also), stacks, order),
+            false => in_order::<false>(kernel, (graph, pause, also), stacks, order),
+        }
+    }
+
+    /// Marks what `begin` names, and all that it leads to.
+    pub(crate) fn revive(
+        &mut self,
+        pause: &Pause<'_>,
+        revived: Revived,
+        begin: impl FnOnce(&mut dyn ScanRoots),
+    ) -> MarkTotals {
+        if revived == Revived::Full {
+            return self.mark_from(pause, begin).0;
+        }
+        let (_, stacks, rescan) = self.parts();
+        let graph = graph(rescan, pause, revived.kind());
+        let also = revived.also(pause);
+        match revived == Revived::Snapshot {
+            true => all::<true>((graph, pause, also), stacks, begin),
+            false => all::<false>((graph, pause, also), stacks, begin),
+        }
+    }
+}
+
+type Parts<'h, 'p> = (Graph<'h>, &'h Pause<'p>, Option<MarkSide>);
+
+fn mode<'h, const SNAPSHOT: bool>(
+    pause: &'h Pause<'_>,
+    scope: Revival<'h, SNAPSHOT>,
+) -> ReviveMode<'h, SNAPSHOT> {
+    Composed { team: Alone::new(pause.world()), scope, limit: Unlimited }
+}
+
+fn all<const SNAPSHOT: bool>(
+    (graph, pause, also): Parts<'_, '_>,
+    stacks: &mut MarkStacks,
+    begin: impl FnOnce(&mut dyn ScanRoots),
+) -> MarkTotals {
+    let pagemap = Pagemap::new();
+    let scope = Revival::<SNAPSHOT> { only: None, also, met: None };
+    let mut marker = Marker::new(graph, stacks, &pagemap, mode(pause, scope));
+    begin(&mut marker);
+    marker.drain()
+}
+
+fn in_order<const SNAPSHOT: bool>(
+    kernel: KernelRef,
+    (graph, pause, also): Parts<'_, '_>,
+    stacks: &mut MarkStacks,
+    order: &FinalizerOrder<'_>,
+) -> MarkTotals {
+    let pagemap = Pagemap::new();
+    let trial = order.is_of_several().then(|| Trial::begin(kernel, pause.space())).flatten();
+    match &trial {
+        None => order.try_roots(|_| true),
+        Some(trial) => {
+            let scope = Revival::<SNAPSHOT> { only: Some((false, graph.marks)), also: None, met: None };
+            let on_trial = Graph { marks: trial.side, ..graph };
+            let mut marker = Marker::new(on_trial, stacks, &pagemap, mode(pause, scope));
+            order.try_roots(|object| marker.try_object(object));
+        }
+    }
+    let marked = in_earnest::<SNAPSHOT>((graph, pause, also), stacks, order);
+    let again =
+        trial.as_ref().filter(|_| order.is_unsettled()).and_then(|_| Trial::begin(kernel, pause.space()));
+    match (&trial, &again) {
+        (Some(trial), Some(again)) => {
+            let (sought, found) = (Cell::new(0), Cell::new(false));
+            let met = |object| {
+                found.set(found.get() || object == sought.get());
+                object != sought.get()
+            };
+            let scope = Revival::<SNAPSHOT> { only: Some((true, trial.side)), also: None, met: Some(&met) };
+            let on_trial = Graph { marks: again.side, ..graph };
+            let mut marker = Marker::new(on_trial, stacks, &pagemap, mode(pause, scope));
+            order.settle(|from, to| {
+                sought.set(to);
+                found.set(false);
+                marker.try_object(from);
+                found.get()
+            });
+        }
+        _ => order.settle(|_, _| false),
+    }
+    marked
+}
+
+fn in_earnest<const SNAPSHOT: bool>(
+    (graph, pause, also): Parts<'_, '_>,
+    stacks: &mut MarkStacks,
+    order: &FinalizerOrder<'_>,
+) -> MarkTotals {
+    let (pagemap, marks) = (Pagemap::new(), graph.marks);
+    let met = |object| {
+        let after = order.met(object);
+        if after == AfterMet::Unmark {
+            let (word, bit) = marks.word(object);
+            // SAFETY: it was marked just now, so its bits are committed.
+            unsafe { &*word }.fetch_and(!bit, Ordering::Relaxed);
+        }
+        after == AfterMet::Scan
+    };
+    let scope = Revival::<SNAPSHOT> { only: None, also, met: Some(&met) };
+    let mut marker = Marker::new(graph, stacks, &pagemap, mode(pause, scope));
+    // SAFETY: dying objects are the heap's, whose bits are committed; one thread marks.
+    let is_marked = |object| unsafe { Plain::is_set(marks, object) };
+    order.follow(|step| marker.follow_dying(step, order), is_marked);
+    marker.totals()
+}
+
+impl<M: Mode> Marker<'_, M> {
+    /// Follows what an object leads to, unless it is marked; whether it was not.
+    fn try_object(&mut self, object: usize) -> bool {
+        // SAFETY: it is a dead object, which exists; one thread marks.
+        let is_new = unsafe { M::Bits::set_at_once(self.marks, object) };
+        if is_new {
+            self.scan(object, self.entry(object));
+            self.drain();
+        }
+        is_new
+    }
+
+    fn follow_dying(&mut self, step: FollowStep, order: &FinalizerOrder<'_>) {
+        match step {
+            FollowStep::Root(object) => self.scan(object, self.entry(object)),
+            FollowStep::Met(object) => self.visit_marked(object, self.entry(object)),
+            FollowStep::Counted(object) => return self.count(object, self.shape(self.entry(object))),
+        }
+        loop {
+            self.follow_all();
+            match self.next_work() {
+                NextWork::Edges => {}
+                NextWork::Rescan => {
+                    // Where a stack was full, objects of a whole span are scanned again.
+                    order.forget_current();
+                    self.rescan_overflowed();
+                }
+                NextWork::None => return,
+            }
+        }
+    }
+}
+
+/// Marks on trial: all clear at first, and given back at the end.
+struct Trial {
+    _words: MappedArray<u64>,
+    side: MarkSide,
+}
+
+impl Trial {
+    /// For the objects of a heap, if the kernel gives memory.
+    fn begin(kernel: KernelRef, space: &Space) -> Option<Self> {
+        let committed = space.committed_end().div_ceil(MarkSide::WORD_SPAN);
+        let words = MappedArray::new(kernel, committed).ok()?;
+        words.commit(0..committed).ok()?;
+        let side = MarkSide::beside(words.as_ptr(), space.base().get());
+        Some(Trial { _words: words, side })
+    }
+}

@@ -1,0 +1,76 @@
+//! Copies of the counts of a table of finalisers, for those who have no need of its lock. Invariant: they are those of the table
+//! whenever its lock is free.
+
+use super::table::Table;
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+
+/// The counts of one heap's finalisers.
+#[derive(Default)]
+pub(super) struct Counts {
+    registered: AtomicUsize,
+    queued: AtomicUsize,
+    /// All that were ever queued.
+    ever_queued: AtomicU64,
+    /// Circles of waiting objects that were found.
+    circles: AtomicU64,
+    /// Something was queued, and nobody told.
+    is_untold: AtomicBool,
+    /// Functions of queues are to be called.
+    calls: AtomicBool,
+}
+
+impl Counts {
+    /// Registrations.
+    #[inline(always)]
+    pub(super) fn registered(&self) -> usize {
+        self.registered.load(Ordering::Relaxed)
+    }
+
+    /// Entries on queues.
+    #[inline(always)]
+    pub(super) fn queued(&self) -> usize {
+        self.queued.load(Ordering::Relaxed)
+    }
+
+    /// Entries that were ever queued.
+    pub(super) fn ever_queued(&self) -> u64 {
+        self.ever_queued.load(Ordering::Relaxed)
+    }
+
+    /// Circles of waiting objects that were found.
+    pub(super) fn circles(&self) -> u64 {
+        self.circles.load(Ordering::Relaxed)
+    }
+
+    /// Adds circles.
+    pub(super) fn add_circles(&self, circles: u64) {
+        self.circles.fetch_add(circles, Ordering::Relaxed);
+    }
+
+    /// Takes those of a table, of which this many more were queued.
+    pub(super) fn copy(&self, table: &Table, more_queued: usize) {
+        let (registered, queued) = table.counts();
+        self.registered.store(registered, Ordering::Relaxed);
+        self.queued.store(queued, Ordering::Relaxed);
+        if more_queued != 0 {
+            self.ever_queued.fetch_add(more_queued as u64, Ordering::Relaxed);
+            self.is_untold.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether something was queued that nobody was told of; asked once.
+    pub(super) fn take_untold(&self) -> bool {
+        self.is_untold.load(Ordering::Relaxed) && self.is_untold.swap(false, Ordering::Relaxed)
+    }
+
+    /// Whether functions of queues are to be called.
+    #[inline(always)]
+    pub(super) fn calls(&self) -> bool {
+        self.calls.load(Ordering::Relaxed)
+    }
+
+    /// The same as of now.
+    pub(super) fn set_calls(&self, calls: bool) {
+        self.calls.store(calls, Ordering::Relaxed);
+    }
+}
