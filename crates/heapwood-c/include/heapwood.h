@@ -329,7 +329,7 @@ hw_status hw_stack_announce(hw_mutator *m, hw_stack *to, void *sp);
  *
  * - 262143 types;
  * - 4096 programs, which together have at most 1 MiB, and 131072 loops and parts of arrays;
- * - 16074 layouts. Types of one size class (hw_base returns its cells' length) with the same pointers have one layout;
+ * - 16073 layouts. Types of one size class (hw_base returns its cells' length) with the same pointers have one layout;
  *   arrays of elements with the same pointers have one for each size class. Types without pointers, conservative ones,
  *   and masks of types of up to four words need none. */
 
@@ -975,6 +975,10 @@ typedef struct hw_stats {
     uint64_t finalizers_queued;
     /* Finalisers that were ever queued. */
     uint64_t finalized;
+    /* Ephemerons and weak references that were cleared since their keys were dead. */
+    uint64_t weak_cleared;
+    /* How often collections have looked at one whose key was not marked yet when they came to it. */
+    uint64_t weak_looked;
 } hw_stats;
 /* end: statistics */
 

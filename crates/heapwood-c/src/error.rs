@@ -298,8 +298,8 @@ mod tests {
             (Error::Root(RootError::TooManyStacks { most: 1048576 }), "1048576 stacks"),
             (Error::Handle(HandleError::Full { most: 16777216 }), "16777216 handles"),
             (Error::TooManyTypes(262143), "262143 different types"),
-            (Error::Type(TypeError::Shape(ShapeError::TooMany)), "16074 different layouts"),
-            (Error::Alloc(AllocError::Layout(ShapeError::TooMany)), "16074 different layouts"),
+            (Error::Type(TypeError::Shape(ShapeError::TooMany)), "16073 different layouts"),
+            (Error::Alloc(AllocError::Layout(ShapeError::TooMany)), "16073 different layouts"),
         ];
         for (error, words) in full {
             assert_eq!(error.status(), Status::EFULL);

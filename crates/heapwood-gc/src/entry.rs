@@ -4,6 +4,7 @@
 pub(crate) mod allocate;
 pub(crate) mod arena;
 pub(crate) mod attach;
+pub(crate) mod ephemeron;
 pub(crate) mod external;
 mod external_memory;
 pub(crate) mod finalize;

@@ -252,6 +252,60 @@ impl fmt::Display for FinalizeError {
 
 impl core::error::Error for FinalizeError {}
 
+/// Why an ephemeron or a weak reference was not made, read or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WeakError {
+    /// No object begins there.
+    NoObject {
+        /// The address that was given.
+        address: usize,
+    },
+    /// The key lies in an arena.
+    InArena {
+        /// The address that was given.
+        address: usize,
+        /// The arena's number.
+        arena: u64,
+    },
+    /// No ephemeron begins there.
+    NotWeak {
+        /// The address that was given.
+        address: usize,
+    },
+    /// The kernel gave no memory for what collections need for the first ephemeron.
+    Kernel(OsError),
+    /// There is no room for it.
+    Alloc(AllocError),
+    /// The mutator cannot be used now.
+    Misuse(MisuseError),
+}
+
+impl fmt::Display for WeakError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WeakError::NoObject { address } => write!(
+                f,
+                "{address:#x} is no object of this heap: refer weakly to what allocation returned, while it is alive"
+            ),
+            WeakError::InArena { address, arena } => write!(
+                f,
+                "{address:#x} lies in arena {arena}, whose values die together: refer weakly to an object of the heap, or strongly \
+                 to the value"
+            ),
+            WeakError::NotWeak { address } => write!(
+                f,
+                "{address:#x} is no ephemeron or weak reference of this heap: pass what making one has returned, and keep it alive"
+            ),
+            WeakError::Kernel(e) => e.fmt(f),
+            WeakError::Alloc(e) => e.fmt(f),
+            WeakError::Misuse(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for WeakError {}
+
 /// Why a change of the bytes outside the heap was not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

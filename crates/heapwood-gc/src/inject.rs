@@ -88,6 +88,18 @@ pub enum Fault {
     FinalizedByMark = 37,
     /// A full collection finds an object dead, and its finaliser stays.
     FinalizerMissed = 38,
+    /// A marker takes the value of an ephemeron for an edge, whatever its key is.
+    EphemeronKeyTaken = 50,
+    /// What waits for its key is not found when that is marked.
+    EphemeronForgotten = 51,
+    /// An ephemeron is cleared though its key is alive.
+    EphemeronEarly = 52,
+    /// An ephemeron is not cleared though its key is dead.
+    EphemeronLate = 53,
+    /// A read of a weak key does not shade it for the active marking.
+    WeakReadUnshaded = 54,
+    /// What a marker has listed does not come to the marking's list.
+    UndecidedLost = 55,
 }
 
 /// The fault that is injected into one heap: none at first.

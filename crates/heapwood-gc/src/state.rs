@@ -5,6 +5,7 @@
 mod alone;
 pub(crate) mod barrier_bits;
 mod cycles;
+mod ephemerons;
 mod finalizers;
 pub(crate) mod fork_gate;
 mod full_collections;
@@ -12,6 +13,7 @@ mod interruptions;
 mod marking_log;
 mod marking_requests;
 mod marking_threads;
+pub(crate) mod object_hash;
 mod posted_pause;
 pub(crate) mod remembered;
 pub(crate) mod rescan_set;
@@ -19,6 +21,7 @@ mod store_log;
 mod wakeup;
 
 pub(crate) use cycles::Cycles;
+pub(crate) use ephemerons::{Ephemeron, Ephemerons, List, OfMarking, PendingIndex};
 pub(crate) use finalizers::{AddError, CancelError, Finalizers, Pass};
 pub(crate) use full_collections::FullCollections;
 pub use interruptions::Interruption;
@@ -68,6 +71,8 @@ pub(crate) struct State {
     full_collections: FullCollections,
     /// Finalisers, and the queue of those whose objects are dead.
     finalizers: Finalizers,
+    /// What markings keep of ephemerons.
+    ephemerons: Ephemerons,
     /// Reasons for which stores take the slow path of the barrier; each mutator's flag is a copy.
     barrier: sync::AtomicU32,
     /// The heap's own thread sleeps on it.
@@ -85,6 +90,7 @@ impl State {
         config: &Config,
         stores: Option<StoreLog>,
         remembered: RememberedSet,
+        ephemerons: Ephemerons,
         forking: &'static AtomicU32,
     ) -> Self {
         State {
@@ -95,6 +101,7 @@ impl State {
             posted: PostedPause::default(),
             full_collections: FullCollections::default(),
             finalizers: Finalizers::default(),
+            ephemerons,
             space,
             marking_threads: MarkingThreads::new(),
             cycles: Cycles::new(goal),
@@ -192,6 +199,12 @@ impl State {
     #[inline(always)]
     pub(crate) fn finalizers(&self) -> &Finalizers {
         &self.finalizers
+    }
+
+    /// What markings keep of ephemerons.
+    #[inline(always)]
+    pub(crate) fn ephemerons(&self) -> &Ephemerons {
+        &self.ephemerons
     }
 
     /// Reasons for which stores take the slow path of the barrier.

@@ -44,8 +44,9 @@ impl Collector {
         f: &mut dyn FnMut(HeapTable, Range<usize>),
     ) {
         self.registry().for_each_mapping(&mut |mapping| f(HeapTable::Mutators, mapping));
-        let tables: [(HeapTable, &dyn Mapped); 8] = [
+        let tables: [(HeapTable, &dyn Mapped); 9] = [
             (HeapTable::MarkStacks, turn.work()),
+            (HeapTable::MarkStacks, state.ephemerons()),
             (HeapTable::Remembered, state.remembered()),
             (HeapTable::MarkingLog, state.marking_log()),
             (HeapTable::Roots, self.roots()),

@@ -11,6 +11,7 @@ use super::bits::MarkBits;
 use super::mode::{Limit, Mode, NextWork, Scope, Team};
 use super::ring::Ring;
 use super::stack::MarkStacks;
+use super::undecided::Undecided;
 use crate::inject::{Fault, FaultInjector};
 use crate::state::State;
 use crate::state::rescan_set::RescanSet;
@@ -106,6 +107,7 @@ pub(super) struct Marker<'h, M> {
     /// Objects and bytes that another marker has counted, too.
     pub(super) twice: (usize, usize),
     pub(super) faults: &'h FaultInjector,
+    undecided: Undecided<'h>,
 }
 
 impl<'h, M: Mode> Marker<'h, M> {
@@ -133,7 +135,13 @@ impl<'h, M: Mode> Marker<'h, M> {
             live_objects: 0,
             twice: (0, 0),
             faults: state.faults(),
+            undecided: Undecided::new(state, M::Scope::SNAPSHOT),
         }
+    }
+
+    /// The ephemerons that it has come to and could not decide on.
+    pub(super) fn undecided(&self) -> &Undecided<'h> {
+        &self.undecided
     }
 
     #[inline(always)]

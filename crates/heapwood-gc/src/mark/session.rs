@@ -6,7 +6,10 @@
 
 use super::asked::{Asked, turns_away};
 use super::bits::MarkBits;
-use super::mode::{Alone, Composed, Concurrent, Mode, NextWork, Snapshot, Team, Unlimited, UntilAsked};
+use super::ephemerons::{Pending, settle};
+use super::mode::{
+    Alone, Composed, Concurrent, Mode, NextWork, Scope, Snapshot, Team, Unlimited, UntilAsked,
+};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::shading::{FREED, MARK_ONLY};
 use super::stack::MarkStacks;
@@ -26,7 +29,7 @@ const AHEAD: usize = 8;
 /// Edges on the stack of a marking that ends late from which on helpers are worth their start.
 const MANY_EDGES: usize = 256;
 
-type StoppedMode<'h> = Composed<Alone<'h>, Snapshot, Unlimited>;
+type StoppedMode<'h, S = Snapshot> = Composed<Alone<'h>, S, Unlimited>;
 type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
 
 /// What a slice beside the program has done.
@@ -74,6 +77,7 @@ impl MarkSession {
     /// Takes the snapshot: scans all roots, since they may be gone later.
     pub(crate) fn take_snapshot(&mut self, pause: &Pause<'_>) {
         self.began = clock::monotonic_ns();
+        pause.state().ephemerons().begin_marking(true);
         self.stopped((pause.state(), pause.world()), |marker| pause.scan_roots(Collection::Full, marker));
     }
 
@@ -105,6 +109,7 @@ impl MarkSession {
         let mut marker = Marker::<ConcurrentMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
         let done = marker.mark_all(state.marking_log(), asked) && marker.stacks.are_empty();
         let totals = marker.totals();
+        drop(marker);
         self.add(totals);
         MarkedBeside { done, helpers_cpu_ns: helped.cpu_ns, markers: helped.workers + 1 }
     }
@@ -162,23 +167,38 @@ impl MarkSession {
         }
         // What barriers have noted, and what that leads to.
         self.stopped((state, world), |marker| marker.mark_all(state.marking_log(), &|| false));
+        let ephemerons = state.ephemerons();
+        if !ephemerons.of(true).undecided().is_empty() {
+            self.stopped_in((state, world), Pending::new(Snapshot, ephemerons), |marker| {
+                settle(marker, ephemerons)
+            });
+        }
         self.totals.plus(self.since)
     }
 
-    fn stopped<R>(
+    fn stopped<'h, R>(
         &mut self,
-        (state, world): (&State, &Stopped<'_>),
-        f: impl FnOnce(&mut Marker<'_, StoppedMode<'_>>) -> R,
+        stopped: (&'h State, &'h Stopped<'_>),
+        f: impl FnOnce(&mut Marker<'_, StoppedMode<'h>>) -> R,
+    ) -> R {
+        self.stopped_in(stopped, Snapshot, f)
+    }
+
+    fn stopped_in<'h, S: Scope, R>(
+        &mut self,
+        (state, world): (&'h State, &'h Stopped<'_>),
+        scope: S,
+        f: impl FnOnce(&mut Marker<'_, StoppedMode<'h, S>>) -> R,
     ) -> R {
         let rescan = state.marking_log().rescan();
         state.marking_log().commit_sets(state.space().committed_end());
         let view = world.marking_view();
         let graph = Graph { state, marks: view.mark_side(), view, world: Some(world), rescan };
-        let (pagemap, mode) =
-            (Pagemap::new(), Composed { team: Alone::new(world), scope: Snapshot, limit: Unlimited });
+        let (pagemap, mode) = (Pagemap::new(), Composed { team: Alone::new(world), scope, limit: Unlimited });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
         let result = f(&mut marker);
         let totals = marker.totals();
+        drop(marker);
         self.add(totals);
         result
     }

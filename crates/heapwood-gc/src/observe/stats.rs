@@ -263,4 +263,8 @@ stats! {
     finalizers_queued: usize, Count, Level;
     /// Finalisers that were ever queued.
     finalized: u64, Count, Total;
+    /// Ephemerons and weak references that were cleared since their keys were dead.
+    weak_cleared: u64, Count, Total;
+    /// How often collections have looked at one whose key was not marked yet when they came to it.
+    weak_looked: u64, Count, Total;
 }

@@ -1,7 +1,8 @@
 //! Between the end of marking and the swap of the sides: what is reachable is known, and nothing has been forgotten yet.
-//! Tags of dead objects go to the queue of finalisers here (`state/finalizers`); weak references, ephemerons and finalisers
-//! of the objects themselves will be resolved here (docs/design/finalization.md). It runs as a part of marking: trace
-//! functions may be called, the marker and an active session can mark more, and what they mark is added to the totals.
+//! What is weak is cleared first (`clear_weak`): ephemerons have had their fixed point, as the end of marking. Then tags of
+//! dead objects go to the queue of finalisers (`state/finalizers`); finalisers of the objects themselves will be resolved here
+//! (docs/design/finalization.md). It runs as a part of marking: trace functions may be called, the marker and an active session
+//! can mark more, and what they mark is added to the totals.
 //!
 //! A young pause marks on the side of the allocation bits: there an object is dead if it has none, and only young objects
 //! are looked at. A promotion, and a young pause that was late, keep everything: all that is young has its bit then.
@@ -9,6 +10,7 @@
 
 use super::super::collector::Collector;
 use super::super::plan::PauseKind;
+use super::clear_weak::clear_ephemerons;
 use crate::inject::Fault;
 use crate::pause::Pause;
 use crate::state::Pass;
@@ -19,6 +21,7 @@ const ENTRY: usize = 32;
 
 impl Collector {
     pub(in crate::collect) fn after_closure(&self, pause: &Pause<'_>, kind: PauseKind) {
+        clear_ephemerons(pause, kind);
         let (finalizers, world, faults) = (pause.state().finalizers(), pause.world(), pause.state().faults());
         let marks = world.mark_side(Collection::Full);
         let looked = match kind {

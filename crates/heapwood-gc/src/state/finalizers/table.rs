@@ -5,6 +5,7 @@
 //! object; the index has those of live objects, and no others. Passes of a collection move entries by their links, and need
 //! no memory.
 
+use crate::state::object_hash::object_hash;
 use core::ops::Range;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
@@ -131,10 +132,7 @@ impl Table {
 
     /// The bucket of an object: by as many bits of its hash as there are buckets, or by one less where that one has not been split.
     fn bucket(&self, object: usize) -> usize {
-        // Objects of one block have buckets of one block, and entries that were made one after the other; blocks are
-        // scattered. If objects were, a registration would miss the cache several times.
-        let (block, within) = (object as u64 >> 10, object >> 4 & 63);
-        let hash = (block.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as usize ^ within;
+        let hash = object_hash(object);
         let half = 1 << self.buckets.ilog2();
         let bucket = hash % (2 * half);
         if bucket < self.buckets { bucket } else { bucket % half }
