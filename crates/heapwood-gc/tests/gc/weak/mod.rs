@@ -3,6 +3,7 @@
 
 mod fixed_point;
 mod play;
+mod threads;
 
 use core::ptr::NonNull;
 use heapwood_gc::settings::options::Concurrent;
