@@ -734,6 +734,31 @@ bool hw_finalize_next(hw_heap *heap, void **data);
  * (HW_ESTATE) while data is registered or on the queue. HW_ESTATE: see above. */
 hw_status hw_finalize_all(hw_heap *heap, hw_error *why);
 
+/* ---------------------------------------------------------------------------- weak references and ephemerons -- */
+
+/* An object of the heap that refers to another without keeping it alive. May collect: object is reachable during the call, as
+ * everything that is used later. Once nothing but weak references leads to the object, a collection clears them. NULL on
+ * error, of which hw_last_error tells: no object of this heap begins there, or it is in an arena (HW_EINVAL); HW_ELIMIT,
+ * HW_ENOMEM, HW_ESTATE: see above. */
+void *hw_weak_new(hw_mutator *m, void *object);
+
+/* The object that a weak reference refers to, NULL if it is dead. What it returns is as any pointer that was loaded from an
+ * object: alive, and kept by whatever leads to it from now on. NULL also on error: weak is none (HW_EINVAL), HW_ESTATE. */
+void *hw_weak_get(hw_mutator *m, void *weak);
+
+/* An ephemeron: an object of the heap that keeps value alive as long as something else leads to key, and no longer. So
+ * whatever is reached from value may lead to key. It is cleared when key is dead. value may be NULL. May collect; errors as
+ * for hw_weak_new. hw_free refuses weak references and ephemerons (HW_EINVAL): drop what leads to them. An object that is
+ * freed by hw_free must not be read by a weak reference afterwards. */
+void *hw_ephemeron_new(hw_mutator *m, void *key, void *value);
+
+/* Its key, and its value; NULL if it was cleared, as hw_weak_get. */
+void *hw_ephemeron_key(hw_mutator *m, void *ephemeron);
+void *hw_ephemeron_value(hw_mutator *m, void *ephemeron);
+
+/* Changes its value, which is nobody's if the key is dead. HW_EINVAL, HW_ESTATE: as for hw_weak_get. */
+hw_status hw_ephemeron_set(hw_mutator *m, void *ephemeron, void *value);
+
 /* ----------------------------------------------------------------------------------------- control and figures -- */
 
 /* A full collection: what no root led to when it was called is gone when it returns. HW_ESTATE: see above. */

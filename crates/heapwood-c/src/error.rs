@@ -5,7 +5,7 @@ use crate::status::Status;
 use core::fmt;
 use heapwood_gc::{
     AllocError, ArenaError, ExternalError, FinalizeError, FreeError, HandleError, HeapError, MisuseError,
-    OptionError, RootError, StackError, TypeError,
+    OptionError, RootError, StackError, TypeError, WeakError,
 };
 use heapwood_heap::{RegisterProgramError, ShapeError};
 use heapwood_layout::LayoutError;
@@ -62,6 +62,8 @@ pub enum Error {
     /// From a crate below.
     Free(FreeError),
     /// From a crate below.
+    Weak(WeakError),
+    /// From a crate below.
     Misuse(MisuseError),
     /// A description is not UTF-8 from this byte on.
     NoText(usize),
@@ -100,6 +102,10 @@ impl Error {
             Error::Finalize(FinalizeError::Misuse(_) | FinalizeError::Queued) => Status::ESTATE,
             Error::Finalize(FinalizeError::Full { .. }) => Status::EFULL,
             Error::Finalize(FinalizeError::Kernel(_)) => Status::ENOMEM,
+            Error::Weak(WeakError::Misuse(_)) => Status::ESTATE,
+            Error::Weak(WeakError::Kernel(_)) => Status::ENOMEM,
+            Error::Weak(WeakError::Alloc(e)) => Error::Alloc(*e).status(),
+            Error::Weak(_) => Status::EINVAL,
             Error::Root(RootError::Full { .. } | RootError::TooManyStacks { .. })
             | Error::Handle(HandleError::Full { .. }) => Status::EFULL,
             Error::Root(RootError::Kernel(_)) | Error::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
@@ -204,6 +210,7 @@ impl fmt::Display for Error {
             Error::External(e) => e.fmt(f),
             Error::Finalize(e) => e.fmt(f),
             Error::Free(e) => e.fmt(f),
+            Error::Weak(e) => e.fmt(f),
             Error::Misuse(e) => e.fmt(f),
             Error::NoText(byte) => write!(f, "byte {byte}: the description is not UTF-8"),
             Error::Parse(e) => e.fmt(f),
@@ -230,6 +237,12 @@ impl From<ExternalError> for Error {
 impl From<FinalizeError> for Error {
     fn from(e: FinalizeError) -> Self {
         Error::Finalize(e)
+    }
+}
+
+impl From<WeakError> for Error {
+    fn from(e: WeakError) -> Self {
+        Error::Weak(e)
     }
 }
 

@@ -33,8 +33,8 @@ const SOURCES: [&str; 13] = [
     include_str!("stacks.rs"),
     include_str!("threads.rs"),
 ];
-const MORE_SOURCES: [&str; 3] =
-    [include_str!("status.rs"), include_str!("trace.rs"), include_str!("types.rs")];
+const MORE_SOURCES: [&str; 4] =
+    [include_str!("status.rs"), include_str!("trace.rs"), include_str!("types.rs"), include_str!("weak.rs")];
 
 /// Asserts in C that each expression has its value.
 fn assert_in_c(facts: &[(String, i64)]) {

@@ -21,6 +21,7 @@
 //! | [`arena`] | arenas, except the inline functions |
 //! | [`barrier`] | stores of pointers |
 //! | [`external`] | memory outside the heap that its objects own |
+//! | [`weak`] | weak references and ephemerons |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |
 //! | [`memory`] | where the memory is |
@@ -45,6 +46,7 @@ pub mod threads;
 pub mod trace;
 pub mod type_table;
 pub mod types;
+pub mod weak;
 
 #[cfg(test)]
 mod generated;
