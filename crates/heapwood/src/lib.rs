@@ -39,6 +39,7 @@
 //! | `keep` | [`Kept`] and [`keep_alive`]: for references into objects |
 //! | `root` | [`Root`] |
 //! | `stack` | [`Stack`]: of fibers |
+//! | `weak` | [`Weak`], [`Ephemeron`] |
 //! | `trace` | [`Trace`](trait@Trace) and [`NoPointers`](trait@NoPointers) |
 //! | `shared` | [`Shared`](trait@Shared) |
 
@@ -57,6 +58,7 @@ mod shared;
 mod slice;
 mod stack;
 mod trace;
+mod weak;
 
 pub use arena::{Arena, ArenaRef, ArenaVec};
 pub use attach::Attached;
@@ -84,6 +86,7 @@ pub use shared::Shared;
 pub use slice::Slice;
 pub use stack::Stack;
 pub use trace::{NoPointers, Trace, TypeDescriptor, TypeMap, descriptor_of};
+pub use weak::{Ephemeron, Weak};
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]
