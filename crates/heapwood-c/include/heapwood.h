@@ -759,6 +759,40 @@ void *hw_ephemeron_value(hw_mutator *m, void *ephemeron);
 /* Changes its value, which is nobody's if the key is dead. HW_EINVAL, HW_ESTATE: as for hw_weak_get. */
 hw_status hw_ephemeron_set(hw_mutator *m, void *ephemeron, void *value);
 
+/* ------------------------------------------------------------------------------------------------- weak tables -- */
+
+/* A table that keeps none of its keys alive, and the value of each as long as something else leads to the key: for properties
+ * of objects, caches, sets (with values NULL), and objects that are to be one if they are equal. It is an object of the heap, and
+ * dies as others do. Threads share it; each call holds a lock of the table for a moment, so a table of millions makes a
+ * collection wait while its array is made larger. Table, key, value and object are reachable during a call that may collect.
+ * Errors, of which hw_last_error tells: no table, or no object that could be a key (HW_EINVAL), HW_ELIMIT, HW_ENOMEM,
+ * HW_ESTATE: see above. */
+
+/* An empty table; NULL on error. May collect. */
+void *hw_weak_table_new(hw_mutator *m);
+
+/* Sets the value of a key, by the identity of the object. May collect. */
+hw_status hw_weak_table_set(hw_mutator *m, void *table, void *key, void *value);
+
+/* Whether the table has the key; *value, unless value is NULL, is what it was given. false also on error. */
+bool hw_weak_table_get(hw_mutator *m, void *table, void *key, void **value);
+
+/* Removes a key; false if the table does not have it, and on error. */
+bool hw_weak_table_remove(hw_mutator *m, void *table, void *key);
+
+/* The number of keys that no collection has found dead. It looks at all places. 0 on error. */
+size_t hw_weak_table_count(hw_mutator *m, void *table);
+
+/* The entry at *position, 0 at first, or behind it; false if there is none. *position moves behind it. Entries that come meanwhile
+ * may be missed, and where many come others be seen twice. key and value may be NULL. */
+bool hw_weak_table_next(hw_mutator *m, void *table, size_t *position, void **key, void **value);
+
+/* The object of the table with this hash for which equal(object, arg) is true. If there is none: object, which is in the table
+ * then, or NULL if object is. equal must not allocate, poll or block, in any heap. Tables by identity and by value are
+ * different tables. NULL on error. May collect. */
+void *hw_weak_table_intern(hw_mutator *m, void *table, uint64_t hash, bool (*equal)(void *object, void *arg), void *arg,
+                           void *object);
+
 /* ----------------------------------------------------------------------------------------- control and figures -- */
 
 /* A full collection: what no root led to when it was called is gone when it returns. HW_ESTATE: see above. */

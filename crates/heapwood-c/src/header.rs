@@ -33,8 +33,13 @@ const SOURCES: [&str; 13] = [
     include_str!("stacks.rs"),
     include_str!("threads.rs"),
 ];
-const MORE_SOURCES: [&str; 4] =
-    [include_str!("status.rs"), include_str!("trace.rs"), include_str!("types.rs"), include_str!("weak.rs")];
+const MORE_SOURCES: [&str; 5] = [
+    include_str!("status.rs"),
+    include_str!("trace.rs"),
+    include_str!("types.rs"),
+    include_str!("weak.rs"),
+    include_str!("weak_table.rs"),
+];
 
 /// Asserts in C that each expression has its value.
 fn assert_in_c(facts: &[(String, i64)]) {

@@ -22,6 +22,7 @@
 //! | [`barrier`] | stores of pointers |
 //! | [`external`] | memory outside the heap that its objects own |
 //! | [`weak`] | weak references and ephemerons |
+//! | [`weak_table`] | weak tables |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |
 //! | [`memory`] | where the memory is |
@@ -47,6 +48,7 @@ pub mod trace;
 pub mod type_table;
 pub mod types;
 pub mod weak;
+pub mod weak_table;
 
 #[cfg(test)]
 mod generated;

@@ -13,3 +13,4 @@ mod hook;
 pub(crate) mod marking;
 mod memory;
 pub(crate) mod tickets;
+pub(crate) mod weak_table;

@@ -273,6 +273,11 @@ pub enum WeakError {
         /// The address that was given.
         address: usize,
     },
+    /// No weak table begins there.
+    NoTable {
+        /// The address that was given.
+        address: usize,
+    },
     /// The kernel gave no memory for what collections need for the first ephemeron.
     Kernel(OsError),
     /// There is no room for it.
@@ -296,6 +301,10 @@ impl fmt::Display for WeakError {
             WeakError::NotWeak { address } => write!(
                 f,
                 "{address:#x} is no ephemeron or weak reference of this heap: pass what making one has returned, and keep it alive"
+            ),
+            WeakError::NoTable { address } => write!(
+                f,
+                "{address:#x} is no weak table of this heap: pass what making one has returned, and keep it alive"
             ),
             WeakError::Kernel(e) => e.fmt(f),
             WeakError::Alloc(e) => e.fmt(f),

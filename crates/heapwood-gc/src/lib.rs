@@ -52,6 +52,7 @@ pub use entry::finalize::FinalizerToken;
 #[doc(hidden)]
 pub use entry::marking::IncrementalMarking;
 pub use entry::tickets::CollectionTicket;
+pub use entry::weak_table::WeakEntry;
 pub use error::{
     AllocError, ArenaError, ExternalError, FinalizeError, FreeError, HandleError, HeapError, MisuseError,
     OptionError, RootError, SettingError, SizeError, StackError, TypeError, WeakError,

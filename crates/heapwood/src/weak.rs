@@ -2,10 +2,8 @@
 //! [`Gc`] may. Invariant: what they return is alive, and a `Gc` from then on.
 
 use crate::gc::Gc;
+use crate::like_a_gc::like_a_gc;
 use crate::mutator::Mutator;
-use crate::shared::Shared;
-use crate::trace::{Trace, TypeMap};
-use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use heapwood_gc::WeakError;
@@ -132,32 +130,6 @@ impl<K, V> Ephemeron<K, V> {
             Err(error) => panic!("{error}"),
         }
     }
-}
-
-macro_rules! like_a_gc {
-    ($({$($generics:ident),*} $type:ty;)*) => {$(
-        impl<$($generics),*> Clone for $type {
-            fn clone(&self) -> Self {
-                *self
-            }
-        }
-
-        impl<$($generics),*> Copy for $type {}
-
-        // SAFETY: one word, which is never zero, and holds the address of an object.
-        unsafe impl<$($generics),*> Trace for $type {
-            const MAP: TypeMap = TypeMap::POINTER;
-        }
-
-        // SAFETY: who reads it on another thread gets what a `Gc` there would be.
-        unsafe impl<$($generics: Shared),*> Shared for $type {}
-
-        impl<$($generics),*> fmt::Debug for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.debug_tuple(stringify!($type)).finish_non_exhaustive()
-            }
-        }
-    )*};
 }
 
 like_a_gc! {

@@ -82,10 +82,17 @@ impl Mutator {
         if ephemeron.key() == 0 {
             return Ok(false);
         }
+        // SAFETY: contract 1.
+        unsafe { self.write_value(ephemeron, value) };
+        Ok(true)
+    }
+
+    /// # Safety
+    /// 1. The value is what a slot may hold.
+    pub(super) unsafe fn write_value(&self, ephemeron: Ephemeron, value: usize) {
         let (object, slot) = (ObjectRef::new(ephemeron.address()), ephemeron.value_slot() as *mut usize);
         // SAFETY: an aligned word of that object; contract 1.
         unsafe { self.barrier().write(object, slot, Address::new(value)) };
-        Ok(true)
     }
 
     /// Whether an ephemeron or a weak reference may begin at an address.
@@ -125,19 +132,25 @@ impl Mutator {
         let found = read(ephemeron, key);
         // Who reads an object by this word sees what was written before it was published.
         publication::observe();
-        if self.barrier().flag() & MARK != 0 && !self.shared().faults().fails(Fault::WeakReadUnshaded) {
-            self.shade_read(key, found);
-        }
+        shade_found(self, key, found);
         Ok(NonNull::new(found as *mut u8))
     }
+}
 
-    #[cold]
-    #[inline(never)]
-    fn shade_read(&self, key: usize, found: usize) {
-        let shading = Shading::of(self.shared(), self);
-        shading.object(key);
-        if found != key {
-            shading.object(found);
-        }
+/// Shades what a read returns that found a key, for an active marking, in the no-preempt region of the read.
+#[inline]
+pub(super) fn shade_found(mutator: &Mutator, key: usize, found: usize) {
+    let state = mutator.shared();
+    if mutator.barrier().flag() & MARK != 0 && !state.faults().fails(Fault::WeakReadUnshaded) {
+        shade_both(&Shading::of(state, mutator), key, found);
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn shade_both(shading: &Shading<'_, Mutator>, key: usize, found: usize) {
+    shading.object(key);
+    if found != key {
+        shading.object(found);
     }
 }

@@ -1,7 +1,7 @@
 //! Weak references and ephemerons as safe code has them: in objects, on stacks, and on several threads.
 
 use crate::common::*;
-use heapwood::{Ephemeron, Gc, GcCell, Mutator, Root, Shared, Trace, Weak};
+use heapwood::{Ephemeron, Gc, GcCell, Mutator, Root, Shared, Trace, Weak, WeakMap, WeakSet};
 
 #[derive(Trace)]
 struct Holder {
@@ -106,4 +106,46 @@ fn a_weak_reference_into_an_arena_is_refused() {
     let m = heap.attach().unwrap();
     let arena = heapwood::Arena::new(&m);
     m.weak(arena.alloc_gc(7u64));
+}
+
+#[inline(never)]
+fn fill(m: &Mutator, tables: &Root<Tables>) -> Vec<Root<u64>> {
+    let Tables { map, set } = *tables.get(m);
+    let keys = (0..100u64).map(|i| {
+        let key = set.intern(m, m.alloc(i));
+        assert!(map.insert(m, key, m.alloc(2 * i)) && set.intern(m, m.alloc(i)).ptr_eq(key));
+        m.root(key)
+    });
+    keys.collect()
+}
+
+#[derive(Trace)]
+struct Tables {
+    map: WeakMap<u64, u64>,
+    set: WeakSet<u64>,
+}
+
+#[test]
+fn tables_have_the_keys_that_are_alive() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let tables = m.root(m.alloc(Tables { map: m.weak_map(), set: m.weak_set() }));
+    let mut keys = fill(&m, &tables);
+    keys.truncate(50);
+    scrub();
+    m.collect();
+    let Tables { map, set } = *tables.get(&m);
+    assert!((50..56).contains(&map.len(&m)) && (50..56).contains(&set.len(&m)), "{}", map.len(&m));
+    let mut seen = 0;
+    map.for_each(&m, |key, value| {
+        assert_eq!(2 * *key, *value);
+        seen += 1;
+    });
+    assert_eq!(seen, map.len(&m));
+    for (i, key) in keys.iter().enumerate() {
+        let key = key.get(&m);
+        assert!(set.find(&m, &(i as u64)).unwrap().ptr_eq(key));
+        assert_eq!(map.get(&m, key).map(|value| *value), Some(2 * i as u64));
+        assert!(map.remove(&m, key) && map.get(&m, key).is_none());
+    }
 }

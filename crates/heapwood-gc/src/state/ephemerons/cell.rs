@@ -58,6 +58,11 @@ impl Ephemeron {
         self.word(Self::VALUE).load(Ordering::Relaxed)
     }
 
+    /// Clears the key alone: the program's value is cleared by the write barrier.
+    pub(crate) fn forget_key(self) {
+        self.word(Self::KEY).store(0, Ordering::Relaxed);
+    }
+
     pub(crate) fn clear(self) {
         self.word(Self::KEY).store(0, Ordering::Relaxed);
         self.word(Self::VALUE).store(0, Ordering::Relaxed);

@@ -3,6 +3,7 @@
 
 mod fixed_point;
 mod play;
+mod tables;
 mod threads;
 
 use core::ptr::NonNull;
