@@ -793,6 +793,32 @@ bool hw_weak_table_next(hw_mutator *m, void *table, size_t *position, void **key
 void *hw_weak_table_intern(hw_mutator *m, void *table, uint64_t hash, bool (*equal)(void *object, void *arg), void *arg,
                            void *object);
 
+/* ------------------------------------------------------------------------------------------------------- links -- */
+
+/* A word of the program's own memory that refers to an object without keeping it alive, and is set to 0 in the pause of the
+ * collection that finds the object dead. The program writes the word: the object's address, or, if roots are scanned
+ * where it lies, the complement of that (~(uintptr_t)object), by which no scan keeps the object. A program that uses no memory of
+ * its own for this has weak references, which cost a pause nothing while their objects live; a full pause looks at each link.
+ *
+ * A marking that goes on beside the program does not know of plain loads: where the option concurrent is not off, the word is only
+ * compared with 0, and hw_link_get gives the object. */
+enum { HW_LINK_LONG = 1 };
+
+/* Has *slot cleared when object is dead: before finalisers that revive it are queued, or, with HW_LINK_LONG, when it is gone. A slot
+ * that has a link gets another object. slot may be written until hw_link_remove, or it is in an object of the heap, with which the
+ * link ends. hw_free must not be called for an object with links. HW_EINVAL: no object of this heap begins there; it or the
+ * slot is in an arena; slot is no multiple of 8; flags. HW_EFULL, HW_ENOMEM, HW_ESTATE: see above. */
+hw_status hw_link_add(hw_mutator *m, void *slot, void *object, uint32_t flags);
+
+/* The object that slot has a link to; NULL if it is dead, there is no link, or on error (HW_ESTATE). */
+void *hw_link_get(hw_mutator *m, void *slot);
+
+/* Moves a link, and the word, to another slot. HW_EINVAL: from has no link, or to cannot have one. HW_ENOMEM, HW_ESTATE. */
+hw_status hw_link_move(hw_mutator *m, void *from, void *to);
+
+/* Ends a link, on any thread; false if there is none. The word stays. */
+bool hw_link_remove(hw_heap *heap, void *slot);
+
 /* ----------------------------------------------------------------------------------------- control and figures -- */
 
 /* A full collection: what no root led to when it was called is gone when it returns. HW_ESTATE: see above. */

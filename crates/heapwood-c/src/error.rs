@@ -35,6 +35,8 @@ pub enum Error {
     ArrayOfTraced,
     /// An arena's flags have bits that this version does not know.
     ArenaFlags(u32),
+    /// A link's flags have bits that this version does not know.
+    LinkFlags(u32),
     /// The value for a handle is not the address of an object.
     NoObject(usize),
     /// The address is not that of a live handle.
@@ -90,6 +92,7 @@ impl Error {
             | Error::StackBounds(..)
             | Error::NoType(_)
             | Error::ArenaFlags(_)
+            | Error::LinkFlags(_)
             | Error::NoObject(_)
             | Error::NoHandle(_)
             | Error::NoSlot(_)
@@ -103,6 +106,7 @@ impl Error {
             Error::Finalize(FinalizeError::Full { .. }) => Status::EFULL,
             Error::Finalize(FinalizeError::Kernel(_)) => Status::ENOMEM,
             Error::Weak(WeakError::Misuse(_)) => Status::ESTATE,
+            Error::Weak(WeakError::FullOfLinks { .. }) => Status::EFULL,
             Error::Weak(WeakError::Kernel(_)) => Status::ENOMEM,
             Error::Weak(WeakError::Alloc(e)) => Error::Alloc(*e).status(),
             Error::Weak(_) => Status::EINVAL,
@@ -187,6 +191,9 @@ impl fmt::Display for Error {
             }
             Error::ArenaFlags(flags) => {
                 write!(f, "flags is {flags:#x}: this version of the library knows only HW_ARENA_RECYCLE (1)")
+            }
+            Error::LinkFlags(flags) => {
+                write!(f, "flags is {flags:#x}: this version of the library knows only HW_LINK_LONG (1)")
             }
             Error::NoObject(addr) => write!(f, "{addr:#x} is not the address of an object"),
             Error::NoHandle(addr) => write!(f, "{addr:#x} is no handle of this heap that is held"),

@@ -23,6 +23,7 @@
 //! | [`external`] | memory outside the heap that its objects own |
 //! | [`weak`] | weak references and ephemerons |
 //! | [`weak_table`] | weak tables |
+//! | [`link`] | links |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |
 //! | [`memory`] | where the memory is |
@@ -38,6 +39,7 @@ pub mod finalize;
 pub mod handle;
 pub mod heap;
 pub mod hook;
+pub mod link;
 pub mod memory;
 pub mod options;
 pub mod roots;

@@ -10,6 +10,7 @@ mod external_memory;
 pub(crate) mod finalize;
 pub(crate) mod free;
 mod hook;
+pub(crate) mod link;
 pub(crate) mod marking;
 mod memory;
 pub(crate) mod tickets;

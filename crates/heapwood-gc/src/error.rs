@@ -273,6 +273,21 @@ pub enum WeakError {
         /// The address that was given.
         address: usize,
     },
+    /// It cannot be the place of a pointer.
+    NoSlot {
+        /// The address that was given.
+        slot: usize,
+    },
+    /// The slot has no link.
+    NoLink {
+        /// The address that was given.
+        slot: usize,
+    },
+    /// The heap has as many links as it can have.
+    FullOfLinks {
+        /// How many that are.
+        most: usize,
+    },
     /// No weak table begins there.
     NoTable {
         /// The address that was given.
@@ -301,6 +316,21 @@ impl fmt::Display for WeakError {
             WeakError::NotWeak { address } => write!(
                 f,
                 "{address:#x} is no ephemeron or weak reference of this heap: pass what making one has returned, and keep it alive"
+            ),
+            WeakError::NoSlot { slot } => {
+                write!(
+                    f,
+                    "{slot:#x} is no place of a pointer: give an address that is a multiple of 8, and not NULL"
+                )
+            }
+            WeakError::NoLink { slot } => write!(
+                f,
+                "the word at {slot:#x} has no link: it was never given one, or its object is dead, or it was ended before"
+            ),
+            WeakError::FullOfLinks { most } => write!(
+                f,
+                "the heap has {most} links, the most there can be: end those that are not needed, or use weak references, which \
+                 are objects"
             ),
             WeakError::NoTable { address } => write!(
                 f,

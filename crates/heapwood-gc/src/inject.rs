@@ -100,6 +100,10 @@ pub enum Fault {
     WeakReadUnshaded = 54,
     /// What a marker has listed does not come to the marking's list.
     UndecidedLost = 55,
+    /// A link is cleared though its object is alive.
+    LinkEarly = 56,
+    /// A link is not cleared though its object is dead.
+    LinkLate = 57,
 }
 
 /// The fault that is injected into one heap: none at first.

@@ -10,6 +10,7 @@ mod finalizers;
 pub(crate) mod fork_gate;
 mod full_collections;
 mod interruptions;
+mod links;
 mod marking_log;
 mod marking_requests;
 mod marking_threads;
@@ -26,6 +27,7 @@ pub(crate) use finalizers::{AddError, CancelError, Finalizers, Pass};
 pub(crate) use full_collections::FullCollections;
 pub use interruptions::Interruption;
 pub(crate) use interruptions::Interruptions;
+pub(crate) use links::{AddLinkError, Fate, Link, LinkKind, Links, Lists};
 pub use marking_log::ShadeCounts;
 pub(crate) use marking_log::{CHUNK_ENTRIES, Chunk, ChunkMemory, MarkingLog, ShadedChunk};
 pub(crate) use marking_requests::{MarkingRequest, MarkingRequests};
@@ -73,6 +75,8 @@ pub(crate) struct State {
     finalizers: Finalizers,
     /// What markings keep of ephemerons.
     ephemerons: Ephemerons,
+    /// Words of the program's memory that are cleared with their objects.
+    links: Links,
     /// Reasons for which stores take the slow path of the barrier; each mutator's flag is a copy.
     barrier: sync::AtomicU32,
     /// The heap's own thread sleeps on it.
@@ -102,6 +106,7 @@ impl State {
             full_collections: FullCollections::default(),
             finalizers: Finalizers::default(),
             ephemerons,
+            links: Links::default(),
             space,
             marking_threads: MarkingThreads::new(),
             cycles: Cycles::new(goal),
@@ -165,6 +170,7 @@ impl State {
             f(stores.fork_lock());
         }
         f(self.finalizers.fork_lock());
+        f(self.links.fork_lock());
     }
 
     /// The remembered set.
@@ -205,6 +211,12 @@ impl State {
     #[inline(always)]
     pub(crate) fn ephemerons(&self) -> &Ephemerons {
         &self.ephemerons
+    }
+
+    /// Words of the program's memory that are cleared with their objects.
+    #[inline(always)]
+    pub(crate) fn links(&self) -> &Links {
+        &self.links
     }
 
     /// Reasons for which stores take the slow path of the barrier.

@@ -52,6 +52,37 @@ static void tables(hw_mutator *m, hw_type type, void **roots) {
     memset(roots, 0, 20 * sizeof *roots);
 }
 
+/* Words outside the heap, plain and hidden, which are 0 once their objects are dead. */
+static void links(hw_heap *heap, hw_mutator *m, hw_type type, void **roots) {
+    static uintptr_t plain[10], hidden[10], elsewhere;
+    for (int i = 0; i < 10; i++) {
+        CHECK((roots[i] = hw_alloc(m, type)) != NULL);
+        plain[i] = (uintptr_t)roots[i];
+        hidden[i] = ~(uintptr_t)roots[i];
+        CHECK(hw_link_add(m, &plain[i], roots[i], 0) == HW_OK);
+        CHECK(hw_link_add(m, &hidden[i], roots[i], HW_LINK_LONG) == HW_OK);
+    }
+    CHECK(hw_collect(m) == HW_OK && hw_link_get(m, &hidden[9]) == roots[9] && plain[9] == (uintptr_t)roots[9]);
+    for (int i = 0; i < 9; i += 2) roots[i] = NULL;
+    CHECK(hw_collect(m) == HW_OK);
+    for (int i = 0; i < 10; i++) {
+        CHECK(plain[i] == (uintptr_t)roots[i] && hw_link_get(m, &plain[i]) == roots[i]);
+        CHECK(hidden[i] == (roots[i] == NULL ? 0 : ~(uintptr_t)roots[i]));
+    }
+    CHECK(hw_link_move(m, &plain[1], &elsewhere) == HW_OK && elsewhere == (uintptr_t)roots[1]);
+    CHECK(hw_link_remove(heap, &elsewhere) && !hw_link_remove(heap, &plain[1]));
+    CHECK(hw_link_move(m, &plain[1], &elsewhere) == HW_EINVAL);
+    CHECK(strstr(hw_last_error(m)->text, "has no link") != NULL);
+    CHECK(hw_link_add(m, (char *)plain + 1, roots[1], 0) == HW_EINVAL && hw_link_add(m, plain, roots[1], 8) == HW_EINVAL);
+    CHECK(strstr(hw_last_error(m)->text, "flags") != NULL);
+    CHECK(hw_link_add(m, plain, NULL, 0) == HW_EINVAL && hw_link_get(m, plain) == NULL);
+    for (int i = 0; i < 10; i++) {
+        hw_link_remove(heap, &plain[i]);
+        hw_link_remove(heap, &hidden[i]);
+        roots[i] = NULL;
+    }
+}
+
 int main(int argc, char **argv) {
     hw_options options;
     hw_heap *heap;
@@ -70,6 +101,7 @@ int main(int argc, char **argv) {
     CHECK(hw_type_mask(heap, sizeof(struct property), &mask, 1, &property_type, NULL) == HW_OK);
     CHECK(hw_root_slots(heap, slots, 3 * KEYS, NULL) != 0);
     tables(m, key_type, slots);
+    links(heap, m, key_type, slots);
     CHECK(hw_collect(m) == HW_OK && hw_stats_get(heap, &stats) == HW_OK);
     uint64_t cleared = stats.weak_cleared;
     void **keys = slots, **properties = slots + KEYS, **weak = slots + 2 * KEYS;

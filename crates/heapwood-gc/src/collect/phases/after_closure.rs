@@ -10,10 +10,10 @@
 
 use super::super::collector::Collector;
 use super::super::plan::PauseKind;
-use super::clear_weak::clear_ephemerons;
+use super::clear_weak::{clear_ephemerons, clear_links};
 use crate::inject::Fault;
 use crate::pause::Pause;
-use crate::state::Pass;
+use crate::state::{LinkKind, Pass};
 use heapwood_heap::{Collection, ObjectRef};
 
 /// Bytes of an entry, by which what this phase looks at is counted.
@@ -22,6 +22,7 @@ const ENTRY: usize = 32;
 impl Collector {
     pub(in crate::collect) fn after_closure(&self, pause: &Pause<'_>, kind: PauseKind) {
         clear_ephemerons(pause, kind);
+        clear_links(pause, kind, LinkKind::Short);
         let (finalizers, world, faults) = (pause.state().finalizers(), pause.world(), pause.state().faults());
         let marks = world.mark_side(Collection::Full);
         let looked = match kind {
@@ -40,5 +41,6 @@ impl Collector {
             ),
         };
         pause.add_scanned(looked * ENTRY);
+        clear_links(pause, kind, LinkKind::Long);
     }
 }

@@ -1,14 +1,17 @@
 //! Clears what is weak and whose object is dead: after the fixed point of ephemerons, before finalisers revive anything
-//! (`after_closure`). What a marking has listed is looked at, and nothing else. Invariant: an ephemeron is cleared exactly if
-//! the marking that ends has not reached its key.
+//! (`after_closure`); links to objects that they may revive are cleared when they have. Of ephemerons what a marking has listed is
+//! looked at, of links all entries. Invariant: an ephemeron is cleared exactly if the marking that ends has not reached its
+//! key, a link if it has not reached the object.
 
 use super::super::plan::PauseKind;
 use crate::inject::Fault;
 use crate::pause::Pause;
-use heapwood_heap::ObjectRef;
+use crate::state::{Fate, LinkKind, Lists};
+use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_heap::{Address, ObjectRef};
 
-/// Bytes of an ephemeron, by which what this phase looks at is counted.
-const EPHEMERON: usize = 32;
+/// Bytes of an ephemeron, and of the entry of a link, by which what this phase looks at is counted.
+const ENTRY: usize = 32;
 
 /// Clears the ephemerons of dead keys.
 pub(super) fn clear_ephemerons(pause: &Pause<'_>, kind: PauseKind) {
@@ -24,10 +27,41 @@ pub(super) fn clear_ephemerons(pause: &Pause<'_>, kind: PauseKind) {
             true => is_dead(world.is_allocated(ObjectRef::new(key))),
             false => is_dead(world.is_marked(ObjectRef::new(key))),
         });
-        pause.add_scanned(looked * EPHEMERON);
+        pause.add_scanned(looked * ENTRY);
     }
     if matches!(kind, PauseKind::FinalMark(_)) && ephemerons.wait(true) {
         let looked = ephemerons.clear(true, |key| is_dead(world.is_marked(ObjectRef::new(key))));
-        pause.add_scanned(looked * EPHEMERON);
+        pause.add_scanned(looked * ENTRY);
     }
+}
+
+/// Clears the links of dead objects, and drops those whose slots lie in dead ones.
+pub(super) fn clear_links(pause: &Pause<'_>, kind: PauseKind, links: LinkKind) {
+    let (space, world, faults) = (pause.space(), pause.world(), pause.state().faults());
+    let is_full = matches!(kind, PauseKind::Full | PauseKind::FinalMark(_));
+    let is_dead = |object: usize| match is_full {
+        true => !world.is_marked(ObjectRef::new(object)),
+        false => !world.is_allocated(ObjectRef::new(object)),
+    };
+    let lists = if is_full { Lists::All } else { Lists::Young };
+    let (looked, _) = pause.state().links().settle(links, lists, |link| {
+        let at = Address::new(link.slot);
+        if space.contains(at) {
+            let holder = space.find_span(at).and_then(|span| span.cell_in(at));
+            if holder.is_none_or(|holder| is_dead(holder.get())) {
+                return Fate::Dropped;
+            }
+        }
+        let clears = match is_dead(link.object) {
+            true => !faults.fails(Fault::LinkLate),
+            false => faults.fails(Fault::LinkEarly),
+        };
+        if !clears {
+            return Fate::Stays;
+        }
+        // SAFETY: an aligned word that may be written as long as it has a link; threads that are not attached may read it.
+        unsafe { AtomicUsize::from_ptr(link.slot as *mut usize) }.store(0, Ordering::Relaxed);
+        Fate::Cleared
+    });
+    pause.add_scanned(looked * ENTRY);
 }

@@ -1,6 +1,6 @@
 //! Ephemerons that are cleared too early or too late, or lose their values, are caught by the random programs of `weak`.
 
-use crate::weak::{PLAYED, play};
+use crate::weak::{PLAYED, links, play};
 use heapwood_gc::inject::Fault;
 use heapwood_gc_testing::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -60,4 +60,22 @@ fn a_read_that_is_not_shaded_is_caught() {
     let (caught, injected) = caught(Fault::WeakReadUnshaded, 1);
     // Most keys that are read are alive anyway.
     assert!(injected >= 12 && caught * 2 >= injected, "{caught} of {injected}");
+}
+
+#[test]
+fn links_that_are_cleared_early_or_late_are_caught() {
+    for (fault, every) in [(Fault::LinkEarly, 10), (Fault::LinkLate, 3)] {
+        let (mut caught, mut injected) = (0, 0);
+        for (config, seed) in links::PLAYED.iter().filter(|config| !config.verify).zip(1..) {
+            for round in 0..4 {
+                let heap = heap(*config);
+                heap.faults().inject(fault, every);
+                let play = || links::play(&heap, seed + 100 * round, 5000);
+                let played = catch_unwind(AssertUnwindSafe(play));
+                injected += usize::from(heap.faults().injected() > 0);
+                caught += usize::from(heap.faults().injected() > 0 && played.is_err());
+            }
+        }
+        assert!(injected >= 12 && caught * 10 >= injected * 9, "{fault:?}: {caught} of {injected}");
+    }
 }
