@@ -9,7 +9,7 @@ use super::bits::MarkBits;
 use super::mode::{Limit, Mode, Scope};
 use super::queue::Marker;
 use crate::inject::Fault;
-use crate::state::{Ephemeron, Ephemerons, List, PendingIndex};
+use crate::state::{Ephemeron, Ephemerons, List, OfMarking, PendingIndex, State};
 use heapwood_heap::{Collection, ScanKind};
 
 impl<M: Mode> Marker<'_, M> {
@@ -39,44 +39,99 @@ impl<M: Mode> Marker<'_, M> {
     }
 }
 
-/// Follows what ephemerons hold whose keys are reached, after a marking with the same scope; then lists the rest as waiting.
-/// Returns false if the time was over before. The marker is the only one.
-pub(super) fn settle<'p, M: Mode<Scope = Pending<'p, S>>, S: Scope + 'p>(
-    marker: &mut Marker<'_, M>,
-    ephemerons: &Ephemerons,
-) -> bool {
-    let (of, index) = (ephemerons.of(S::SNAPSHOT), ephemerons.index());
-    let (waiting, mut looked) = (List::default(), 0);
-    loop {
+/// After so many ephemerons a marker beside the program looks whether it is asked for the heap.
+const LOOK_EVERY: usize = 128;
+
+/// What a look at the ephemerons of a marking has come to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Looked {
+    /// There was none.
+    Nothing,
+    All,
+    /// It was asked to stop.
+    Some,
+}
+
+impl<'p, S: Scope + 'p, M: Mode<Scope = Pending<'p, S>>> Marker<'_, M> {
+    /// Adds the values of those whose keys were marked since.
+    fn push_found(&mut self) -> bool {
+        let mut any = false;
+        while let Some(ephemeron) = self.mode.scope().found.take() {
+            self.push(ephemeron.value());
+            any = true;
+        }
+        any
+    }
+
+    /// Looks once more at those that are undecided, until it is `asked` to stop.
+    fn look(&mut self, ephemerons: &Ephemerons, asked: &dyn Fn() -> bool) -> Looked {
+        let of = ephemerons.of(S::SNAPSHOT);
+        let (waiting, mut looked) = (List::default(), 0);
         // Those of other markers come first, and each that this one lists is looked at when it has nothing else to do.
-        marker.undecided().join();
-        let (undecided, found) = (of.undecided().take(), marker.mode.scope().found.take_all());
-        if undecided.is_empty() && found.is_empty() {
-            break;
-        }
-        while let Some(ephemeron) = found.take() {
-            marker.push(ephemeron.value());
-        }
-        while let Some(ephemeron) = undecided.take() {
+        self.undecided().join();
+        let found = self.push_found();
+        while !(looked % LOOK_EVERY == LOOK_EVERY - 1 && asked()) {
+            let Some(ephemeron) = of.next() else { break };
             looked += 1;
-            if !marker.may_die(ephemeron.key()) {
-                marker.push(ephemeron.value());
-            } else if marker.may_add(ephemeron.value()) && !marker.faults.fails(Fault::EphemeronForgotten) {
-                index.add(ephemeron);
+            if !self.may_die(ephemeron.key()) {
+                self.push(ephemeron.value());
+            } else if self.may_add(ephemeron.value()) && !self.faults.fails(Fault::EphemeronForgotten) {
+                of.index().add(ephemeron);
             } else {
                 waiting.add(ephemeron);
             }
         }
-        marker.drain();
-        if marker.mode.limit().was_late() {
-            index.take_all(|_| ());
-            return false;
+        of.waiting().join(&waiting);
+        ephemerons.add_looked(looked);
+        match (of.are_undecided(), found || looked > 0) {
+            (true, _) => Looked::Some,
+            (false, true) => Looked::All,
+            (false, false) => Looked::Nothing,
         }
     }
-    index.take_all(|ephemeron| waiting.add(ephemeron));
-    of.waiting().join(&waiting);
-    ephemerons.add_looked(looked);
-    true
+
+    /// Follows what ephemerons hold whose keys are reached, after a marking with the same scope; then lists the rest as waiting.
+    /// Returns false if the time was over before. The marker is the only one.
+    pub(super) fn settle(&mut self, ephemerons: &Ephemerons) -> bool {
+        let (of, waiting) = (ephemerons.of(S::SNAPSHOT), List::default());
+        while self.look(ephemerons, &|| false) != Looked::Nothing {
+            self.drain();
+            if self.mode.limit().was_late() {
+                return false;
+            }
+        }
+        of.index().take_all(|ephemeron| waiting.add(ephemeron));
+        of.waiting().join(&waiting);
+        true
+    }
+
+    /// The same beside the program, until it is `asked` to stop; whether nothing is left. What waits for its key stays in the index,
+    /// and the marking goes on in this scope.
+    pub(super) fn settle_beside(&mut self, state: &State, asked: &dyn Fn() -> bool) -> bool {
+        loop {
+            let looked = self.look(state.ephemerons(), asked);
+            let done = self.mark_all(state.marking_log(), asked);
+            // What was found last is on the stack when this ends.
+            let found = self.push_found();
+            if !done || looked == Looked::Some && asked() {
+                return false;
+            }
+            if looked == Looked::Nothing && !found && !ephemerons_of(state).are_undecided() {
+                return true;
+            }
+        }
+    }
+
+    /// Looks at all that wait for their keys once more, in the stop that ends a marking beside the program.
+    pub(super) fn look_again(&mut self, ephemerons: &Ephemerons) {
+        let (of, again) = (ephemerons.of(S::SNAPSHOT), List::default());
+        of.index().take_all(|ephemeron| again.add(ephemeron));
+        of.undecided().join(&again);
+    }
+}
+
+fn ephemerons_of(state: &State) -> &OfMarking {
+    state.ephemerons().of(true)
 }
 
 /// A scope in which each newly marked object is looked up among the keys that ephemerons wait for.
@@ -89,7 +144,7 @@ pub(super) struct Pending<'h, S> {
 
 impl<'h, S: Scope> Pending<'h, S> {
     pub(super) fn new(scope: S, ephemerons: &'h Ephemerons) -> Self {
-        Pending { scope, index: ephemerons.index(), found: List::default() }
+        Pending { scope, index: ephemerons.of(S::SNAPSHOT).index(), found: List::default() }
     }
 }
 

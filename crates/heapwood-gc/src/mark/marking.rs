@@ -3,7 +3,7 @@
 //! the thread that has this borrowed.
 
 use super::asked::Asked;
-use super::ephemerons::{Pending, settle};
+use super::ephemerons::Pending;
 use super::mode::{Alone, Composed, Deadline, Full, Limit, Mode, Scope, Unlimited, Young, YoungInSnapshot};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::session::{MarkSession, MarkedBeside};
@@ -117,7 +117,7 @@ impl Marking {
     /// Follows what ephemerons hold, after a marking of the same scope has ended; the bytes and objects that it has added.
     fn settle<S: Scope, L: Limit>(&mut self, pause: &Pause<'_>, scope: S, limit: L) -> MarkTotals {
         let ephemerons = pause.state().ephemerons();
-        if ephemerons.of(S::SNAPSHOT).undecided().is_empty() {
+        if !ephemerons.of(S::SNAPSHOT).are_undecided() {
             return MarkTotals::default();
         }
         let graph = graph(&mut self.rescan, pause, S::KIND);
@@ -125,7 +125,7 @@ impl Marking {
             Composed { team: Alone::new(pause.world()), scope: Pending::new(scope, ephemerons), limit };
         let pagemap = Pagemap::new();
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
-        let late = !settle(&mut marker, ephemerons);
+        let late = !marker.settle(ephemerons);
         MarkTotals { late, ..marker.totals() }
     }
 
@@ -165,7 +165,7 @@ impl Marking {
             marked = marked.plus(self.settle(pause, scope, Deadline::at(deadline)));
         }
         if marked.late {
-            ephemerons.forget(false);
+            ephemerons.give_up();
             self.rescan.forget();
         }
         marked

@@ -299,6 +299,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         let Some(object) = self.in_snapshot(edge) else { return };
         // SAFETY: edges of the snapshot are bases of objects, and all markers set bits in compatible ways.
         if unsafe { M::Bits::set_at_once(self.marks, object) } {
+            self.mode.scope().marked(object);
             self.visit_marked(object, self.entry(object));
         }
     }

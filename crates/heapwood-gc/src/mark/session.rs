@@ -6,7 +6,7 @@
 
 use super::asked::{Asked, turns_away};
 use super::bits::MarkBits;
-use super::ephemerons::{Pending, settle};
+use super::ephemerons::Pending;
 use super::mode::{
     Alone, Composed, Concurrent, Mode, NextWork, Scope, Snapshot, Team, Unlimited, UntilAsked,
 };
@@ -31,6 +31,7 @@ const MANY_EDGES: usize = 256;
 
 type StoppedMode<'h, S = Snapshot> = Composed<Alone<'h>, S, Unlimited>;
 type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
+type SettlingMode<'h> = Composed<Concurrent, Pending<'h, Snapshot>, UntilAsked<'h>>;
 
 /// What a slice beside the program has done.
 #[derive(Clone, Copy, Debug)]
@@ -97,6 +98,10 @@ impl MarkSession {
         let view = unsafe { state.space().marking_view() };
         let graph = Graph { state, marks: view.mark_side(), view, world: None, rescan };
         let mut helped = HelperTotals::default();
+        let ephemerons = state.ephemerons().of(true);
+        if ephemerons.is_settling() {
+            return self.settle_beside(state, graph, asked, helped);
+        }
         if let Some((workers, helpers)) = workers {
             let mine;
             (mine, helped) = workers.mark_beside(graph, &mut self.stacks, helpers, asked);
@@ -108,6 +113,30 @@ impl MarkSession {
         let pagemap = Pagemap::new();
         let mut marker = Marker::<ConcurrentMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
         let done = marker.mark_all(state.marking_log(), asked) && marker.stacks.are_empty();
+        let totals = marker.totals();
+        drop(marker);
+        self.add(totals);
+        if done && ephemerons.are_undecided() {
+            ephemerons.begin_settling();
+            return self.settle_beside(state, graph, asked, helped);
+        }
+        MarkedBeside { done, helpers_cpu_ns: helped.cpu_ns, markers: helped.workers + 1 }
+    }
+
+    /// Goes on with the fixed point of ephemerons, by the marker thread alone.
+    fn settle_beside(
+        &mut self,
+        state: &State,
+        graph: Graph<'_>,
+        asked: &Asked<'_>,
+        helped: HelperTotals,
+    ) -> MarkedBeside {
+        let turns_away = turns_away(state.marking_log(), asked);
+        let scope = Pending::new(Snapshot, state.ephemerons());
+        let mode = Composed { team: Concurrent, scope, limit: UntilAsked(&turns_away) };
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::<SettlingMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
+        let done = marker.settle_beside(state, asked) && marker.stacks.are_empty();
         let totals = marker.totals();
         drop(marker);
         self.add(totals);
@@ -168,9 +197,10 @@ impl MarkSession {
         // What barriers have noted, and what that leads to.
         self.stopped((state, world), |marker| marker.mark_all(state.marking_log(), &|| false));
         let ephemerons = state.ephemerons();
-        if !ephemerons.of(true).undecided().is_empty() {
+        if ephemerons.of(true).are_undecided() || ephemerons.of(true).is_settling() {
             self.stopped_in((state, world), Pending::new(Snapshot, ephemerons), |marker| {
-                settle(marker, ephemerons)
+                marker.look_again(ephemerons);
+                marker.settle(ephemerons)
             });
         }
         self.totals.plus(self.since)
@@ -207,7 +237,7 @@ impl MarkSession {
 impl<M: Mode> Marker<'_, M> {
     /// Follows all edges, and scans all objects that barriers have shaded, until it is `asked` to stop; whether nothing
     /// is left. What only a stop can do is left by a marker beside the program.
-    fn mark_all(&mut self, log: &MarkingLog, asked: &dyn Fn() -> bool) -> bool {
+    pub(super) fn mark_all(&mut self, log: &MarkingLog, asked: &dyn Fn() -> bool) -> bool {
         self.mark_shared(log, asked, false)
     }
 
@@ -267,6 +297,9 @@ impl<M: Mode> Marker<'_, M> {
         }
         // SAFETY: shaded objects are bases of objects, and all markers set bits in compatible ways.
         let is_new = unsafe { M::Bits::set_at_once(self.marks, object) };
+        if is_new {
+            self.mode.scope().marked(object);
+        }
         if is_new && shaded & MARK_ONLY == 0 {
             self.visit_marked(object, self.entry(object));
         }

@@ -26,11 +26,6 @@ impl List {
         self.first.get() == 0
     }
 
-    /// Takes all.
-    pub(crate) fn take_all(&self) -> List {
-        List { first: Cell::new(self.first.take()), last: Cell::new(self.last.take()) }
-    }
-
     /// Takes the one that was added last.
     pub(crate) fn take(&self) -> Option<Ephemeron> {
         let first = Ephemeron::listed(self.first.get())?;
@@ -61,6 +56,18 @@ impl SharedList {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// Takes over a list, if this is empty and one thread uses it.
+    pub(crate) fn replace(&self, list: List) {
+        self.0.store(list.first.get(), Ordering::Relaxed);
+    }
+
+    /// Takes the first, if one thread uses it.
+    pub(crate) fn take_first(&self) -> Option<Ephemeron> {
+        let first = Ephemeron::listed(self.0.load(Ordering::Relaxed))?;
+        self.0.store(first.next().map_or(0, Ephemeron::address), Ordering::Relaxed);
+        Some(first)
     }
 
     /// Takes all.

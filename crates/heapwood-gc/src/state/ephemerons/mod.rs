@@ -13,22 +13,78 @@ mod pending;
 pub(crate) use cell::Ephemeron;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use heapwood_os::{KernelRef, Mapped, OsError};
+use heapwood_os::{KernelRef, Mapped, OsError, for_each_mapping_of};
 pub(crate) use list::List;
 use list::SharedList;
 pub(crate) use pending::PendingIndex;
 
 /// The ephemerons that one marking has come to: that of a pause, or a concurrent one.
-#[derive(Default)]
 pub(crate) struct OfMarking {
     number: AtomicUsize,
     /// Their keys had no mark yet.
     undecided: SharedList,
-    /// Nothing was left to mark, and their keys had none, or they have no value to wait for.
+    /// Of those, what one thread is about to look at once more.
+    next: SharedList,
+    /// They wait for their keys, and have values to keep.
+    index: PendingIndex,
+    /// Nothing was left to mark, and their keys had no mark, or they have no value to wait for.
     waiting: SharedList,
+    /// Their fixed point has begun: the marking goes on in its scope.
+    is_settling: AtomicBool,
 }
 
 impl OfMarking {
+    fn new(kernel: KernelRef, reservation: usize) -> Result<Self, OsError> {
+        Ok(OfMarking {
+            number: AtomicUsize::new(0),
+            undecided: SharedList::default(),
+            next: SharedList::default(),
+            index: PendingIndex::new(kernel, reservation)?,
+            waiting: SharedList::default(),
+            is_settling: AtomicBool::new(false),
+        })
+    }
+
+    /// The next one to be looked at once more, by one thread.
+    pub(crate) fn next(&self) -> Option<Ephemeron> {
+        if self.next.is_empty() {
+            self.next.replace(self.undecided.take());
+        }
+        self.next.take_first()
+    }
+
+    /// Whether some are to be looked at.
+    pub(crate) fn are_undecided(&self) -> bool {
+        !(self.undecided.is_empty() && self.next.is_empty())
+    }
+
+    /// The index of those that wait for their keys.
+    pub(crate) fn index(&self) -> &PendingIndex {
+        &self.index
+    }
+
+    pub(crate) fn is_settling(&self) -> bool {
+        self.is_settling.load(Ordering::Relaxed)
+    }
+
+    /// The fixed point begins.
+    pub(crate) fn begin_settling(&self) {
+        self.is_settling.store(true, Ordering::Relaxed);
+    }
+
+    /// Forgets all that it has listed.
+    fn forget(&self) {
+        self.is_settling.store(false, Ordering::Relaxed);
+        for list in [&self.undecided, &self.next, &self.waiting] {
+            if !list.is_empty() {
+                list.take();
+            }
+        }
+        if !self.index.is_empty() {
+            self.index.forget();
+        }
+    }
+
     /// Those to be looked at once more.
     pub(crate) fn undecided(&self) -> &SharedList {
         &self.undecided
@@ -49,7 +105,8 @@ impl OfMarking {
         let (waiting, mut looked, mut cleared) = (self.waiting.take(), 0, 0);
         while let Some(ephemeron) = waiting.take() {
             looked += 1;
-            if is_dead(ephemeron.key()) {
+            // The program may have removed it from its table.
+            if ephemeron.key() != 0 && is_dead(ephemeron.key()) {
                 ephemeron.clear();
                 cleared += 1;
             }
@@ -65,7 +122,6 @@ pub(crate) struct Ephemerons {
     markings: AtomicUsize,
     pause: OfMarking,
     session: OfMarking,
-    index: PendingIndex,
     looked: AtomicU64,
     cleared: AtomicU64,
 }
@@ -76,9 +132,8 @@ impl Ephemerons {
         Ok(Ephemerons {
             are_some: AtomicBool::new(false),
             markings: AtomicUsize::new(0),
-            pause: OfMarking::default(),
-            session: OfMarking::default(),
-            index: PendingIndex::new(kernel, reservation)?,
+            pause: OfMarking::new(kernel, reservation)?,
+            session: OfMarking::new(kernel, reservation)?,
             looked: AtomicU64::new(0),
             cleared: AtomicU64::new(0),
         })
@@ -87,7 +142,8 @@ impl Ephemerons {
     /// Asks for what collectors need, before there is an ephemeron. In a no-preempt region.
     pub(crate) fn begin(&self) -> Result<(), OsError> {
         if !self.are_some.load(Ordering::Relaxed) {
-            self.index.begin()?;
+            self.pause.index.begin()?;
+            self.session.index.begin()?;
             self.are_some.store(true, Ordering::Release);
         }
         Ok(())
@@ -100,31 +156,16 @@ impl Ephemerons {
     }
 
     /// A marking begins.
-    pub(crate) fn begin_marking(&self, is_session: bool) -> &OfMarking {
+    pub(crate) fn begin_marking(&self, is_session: bool) {
         let of = self.of(is_session);
         of.number.store(self.markings.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-        self.forget(is_session);
-        of
+        of.forget();
     }
 
-    /// Forgets what a marking has listed, which ends without having marked all: everything is kept.
-    pub(crate) fn forget(&self, is_session: bool) {
-        let of = self.of(is_session);
-        if !(of.undecided.is_empty() && of.waiting.is_empty()) {
-            of.undecided.take();
-            of.waiting.take();
-        }
-    }
-
-    /// In a forked child: forgets a marking at whatever point it had reached.
+    /// Forgets what a marking in a pause has listed, which ends without having marked all, and so keeps everything; also in a forked
+    /// child, at whatever point it had reached.
     pub(crate) fn give_up(&self) {
-        self.forget(false);
-        self.index.forget();
-    }
-
-    /// The index of those that wait for their keys.
-    pub(crate) fn index(&self) -> &PendingIndex {
-        &self.index
+        self.pause.forget();
     }
 
     /// Adds to the ephemerons that fixed points have looked at.
@@ -148,18 +189,19 @@ impl Ephemerons {
 
     /// Gives back what a large fixed point has needed.
     pub(crate) fn trim(&self) {
-        self.index.trim();
+        self.pause.index.trim();
+        self.session.index.trim();
     }
 
     /// Ephemerons that were ever cleared, and how often collections have looked at one.
     pub(crate) fn counts(&self) -> (u64, u64) {
-        let steps = self.index.steps() as u64;
+        let steps = (self.pause.index.steps() + self.session.index.steps()) as u64;
         (self.cleared.load(Ordering::Relaxed), self.looked.load(Ordering::Relaxed) + steps)
     }
 }
 
 impl Mapped for Ephemerons {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
-        self.index.for_each_mapping(f);
+        for_each_mapping_of(&[&self.pause.index, &self.session.index], f);
     }
 }

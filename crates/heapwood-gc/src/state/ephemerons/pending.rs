@@ -49,11 +49,15 @@ impl PendingIndex {
         Ok(())
     }
 
-    /// Gives back what a large fixed point has needed.
+    pub(super) fn is_empty(&self) -> bool {
+        self.len.load(Ordering::Relaxed) == 0
+    }
+
+    /// Gives back what a large fixed point has needed, if none goes on.
     pub(super) fn trim(&self) {
         let committed = self.committed.load(Ordering::Relaxed);
         // SAFETY: they are committed, all are empty, and only this thread uses them.
-        if committed > FEWEST && unsafe { self.heads.shrink(FEWEST, committed) }.is_ok() {
+        if committed > FEWEST && self.is_empty() && unsafe { self.heads.shrink(FEWEST, committed) }.is_ok() {
             self.committed.store(FEWEST, Ordering::Relaxed);
         }
     }

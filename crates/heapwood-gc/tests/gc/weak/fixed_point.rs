@@ -127,3 +127,23 @@ fn circles_keep_nothing() {
         assert!(!lives(&heap, last));
     }
 }
+
+/// The marker thread makes the fixed point beside the program: the pause that ends a marking looks at none of those that live.
+#[test]
+fn the_pause_that_ends_a_marking_pays_for_what_died() {
+    let config = PRECISE.concurrent(Concurrent::Always).min_heap(256 << 20);
+    for order in [Order::Forward, Order::Backward, Order::Scattered] {
+        for is_kept in [true, false] {
+            chain(config, 20_011, order, is_kept, |mutator| {
+                // What is young is looked at by a pause, so nothing is.
+                mutator.collect_young().unwrap();
+                let ticket = mutator.start_collection().unwrap();
+                mutator.wait_for(ticket).unwrap();
+                let stats = mutator.heap().inspect().stats();
+                assert_eq!((stats.concurrent_markings, stats.concurrent_degenerated), (1, 0));
+                let words = stats.mark_end_max_words as usize;
+                assert!(is_kept == (words < 2000), "{words} words, {order:?}, {is_kept}");
+            });
+        }
+    }
+}
