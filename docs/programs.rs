@@ -12,6 +12,10 @@ pub struct Readme;
 pub struct Rust;
 
 #[cfg(doctest)]
+#[doc = include_str!("guide/weak.md")]
+pub struct Weak;
+
+#[cfg(doctest)]
 #[doc = include_str!("guide/tuning.md")]
 pub struct Tuning;
 

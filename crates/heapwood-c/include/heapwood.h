@@ -329,7 +329,7 @@ hw_status hw_stack_announce(hw_mutator *m, hw_stack *to, void *sp);
  *
  * - 262143 types;
  * - 4096 programs, which together have at most 1 MiB, and 131072 loops and parts of arrays;
- * - 16074 layouts. Types of one size class (hw_base returns its cells' length) with the same pointers have one layout;
+ * - 16073 layouts. Types of one size class (hw_base returns its cells' length) with the same pointers have one layout;
  *   arrays of elements with the same pointers have one for each size class. Types without pointers, conservative ones,
  *   and masks of types of up to four words need none. */
 
@@ -782,6 +782,91 @@ hw_status hw_finalize_call(hw_heap *heap, hw_finalize_queue queue, hw_finalize_f
  * refused (HW_ESTATE) while something is registered or on a queue. HW_ESTATE: see above. */
 hw_status hw_finalize_all(hw_heap *heap, hw_error *why);
 
+/* ---------------------------------------------------------------------------- weak references and ephemerons -- */
+
+/* An object of the heap that refers to another without keeping it alive. May collect: object is reachable during the call, as
+ * everything that is used later. Once nothing but weak references leads to the object, a collection clears them. NULL on
+ * error, of which hw_last_error tells: no object of this heap begins there, or it is in an arena (HW_EINVAL); HW_ELIMIT,
+ * HW_ENOMEM, HW_ESTATE: see above. */
+void *hw_weak_new(hw_mutator *m, void *object);
+
+/* The object that a weak reference refers to, NULL if it is dead. What it returns is as any pointer that was loaded from an
+ * object: alive, and kept by whatever leads to it from now on. NULL also on error: weak is none (HW_EINVAL), HW_ESTATE. */
+void *hw_weak_get(hw_mutator *m, void *weak);
+
+/* An ephemeron: an object of the heap that keeps value alive as long as something else leads to key, and no longer. So
+ * whatever is reached from value may lead to key. It is cleared when key is dead. value may be NULL. May collect; errors as
+ * for hw_weak_new. hw_free refuses weak references and ephemerons (HW_EINVAL): drop what leads to them. An object that is
+ * freed by hw_free must not be read by a weak reference afterwards. */
+void *hw_ephemeron_new(hw_mutator *m, void *key, void *value);
+
+/* Its key, and its value; NULL if it was cleared, as hw_weak_get. */
+void *hw_ephemeron_key(hw_mutator *m, void *ephemeron);
+void *hw_ephemeron_value(hw_mutator *m, void *ephemeron);
+
+/* Changes its value, which is nobody's if the key is dead. HW_EINVAL, HW_ESTATE: as for hw_weak_get. */
+hw_status hw_ephemeron_set(hw_mutator *m, void *ephemeron, void *value);
+
+/* ------------------------------------------------------------------------------------------------- weak tables -- */
+
+/* A table that keeps none of its keys alive, and the value of each as long as something else leads to the key: for properties
+ * of objects, caches, sets (with values NULL), and objects that are to be one if they are equal. It is an object of the heap, and
+ * dies as others do. Threads share it; each call holds a lock of the table for a moment, so a table of millions makes a
+ * collection wait while its array is made larger. Table, key, value and object are reachable during a call that may collect.
+ * Errors, of which hw_last_error tells: no table, or no object that could be a key (HW_EINVAL), HW_ELIMIT, HW_ENOMEM,
+ * HW_ESTATE: see above. */
+
+/* An empty table; NULL on error. May collect. */
+void *hw_weak_table_new(hw_mutator *m);
+
+/* Sets the value of a key, by the identity of the object. May collect. */
+hw_status hw_weak_table_set(hw_mutator *m, void *table, void *key, void *value);
+
+/* Whether the table has the key; *value, unless value is NULL, is what it was given. false also on error. */
+bool hw_weak_table_get(hw_mutator *m, void *table, void *key, void **value);
+
+/* Removes a key; false if the table does not have it, and on error. */
+bool hw_weak_table_remove(hw_mutator *m, void *table, void *key);
+
+/* The number of keys that no collection has found dead. It looks at all places. 0 on error. */
+size_t hw_weak_table_count(hw_mutator *m, void *table);
+
+/* The entry at *position, 0 at first, or behind it; false if there is none. *position moves behind it. Entries that come meanwhile
+ * may be missed, and where many come others be seen twice. key and value may be NULL. */
+bool hw_weak_table_next(hw_mutator *m, void *table, size_t *position, void **key, void **value);
+
+/* The object of the table with this hash for which equal(object, arg) is true. If there is none: object, which is in the table
+ * then, or NULL if object is. equal must not allocate, poll or block, in any heap. Tables by identity and by value are
+ * different tables. NULL on error. May collect. */
+void *hw_weak_table_intern(hw_mutator *m, void *table, uint64_t hash, bool (*equal)(void *object, void *arg), void *arg,
+                           void *object);
+
+/* ------------------------------------------------------------------------------------------------------- links -- */
+
+/* A word of the program's own memory that refers to an object without keeping it alive, and is set to 0 in the pause of the
+ * collection that finds the object dead. The program writes the word: the object's address, or, if roots are scanned
+ * where it lies, the complement of that (~(uintptr_t)object), by which no scan keeps the object. A program that uses no memory of
+ * its own for this has weak references, which cost a pause nothing while their objects live; a full pause looks at each link.
+ *
+ * A marking that goes on beside the program does not know of plain loads: where the option concurrent is not off, the word is only
+ * compared with 0, and hw_link_get gives the object. */
+enum { HW_LINK_LONG = 1 };
+
+/* Has *slot cleared when object is dead: before finalisers that revive it are queued, or, with HW_LINK_LONG, when it is gone. A slot
+ * that has a link gets another object. slot may be written until hw_link_remove, or it is in an object of the heap, with which the
+ * link ends. hw_free must not be called for an object with links. HW_EINVAL: no object of this heap begins there; it or the
+ * slot is in an arena; slot is no multiple of 8; flags. HW_EFULL, HW_ENOMEM, HW_ESTATE: see above. */
+hw_status hw_link_add(hw_mutator *m, void *slot, void *object, uint32_t flags);
+
+/* The object that slot has a link to; NULL if it is dead, there is no link, or on error (HW_ESTATE). */
+void *hw_link_get(hw_mutator *m, void *slot);
+
+/* Moves a link, and the word, to another slot. HW_EINVAL: from has no link, or to cannot have one. HW_ENOMEM, HW_ESTATE. */
+hw_status hw_link_move(hw_mutator *m, void *from, void *to);
+
+/* Ends a link, on any thread; false if there is none. The word stays. */
+bool hw_link_remove(hw_heap *heap, void *slot);
+
 /* ----------------------------------------------------------------------------------------- control and figures -- */
 
 /* A full collection: what no root led to when it was called is gone when it returns. HW_ESTATE: see above. */
@@ -1025,6 +1110,10 @@ typedef struct hw_stats {
     uint64_t finalized;
     /* Circles of dead objects that wait for each other, each of which was queued as a whole. */
     uint64_t finalizer_circles;
+    /* Ephemerons and weak references that were cleared since their keys were dead. */
+    uint64_t weak_cleared;
+    /* How often collections have looked at one whose key was not marked yet when they came to it. */
+    uint64_t weak_looked;
 } hw_stats;
 /* end: statistics */
 

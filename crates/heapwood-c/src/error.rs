@@ -5,7 +5,7 @@ use crate::status::Status;
 use core::fmt;
 use heapwood_gc::{
     AllocError, ArenaError, ExternalError, FinalizeError, FreeError, HandleError, HeapError, MisuseError,
-    OptionError, RootError, StackError, TypeError,
+    OptionError, RootError, StackError, TypeError, WeakError,
 };
 use heapwood_heap::{RegisterProgramError, ShapeError};
 use heapwood_layout::LayoutError;
@@ -37,6 +37,8 @@ pub enum Error {
     FinalizeOrder(u32),
     /// An arena's flags have bits that this version does not know.
     ArenaFlags(u32),
+    /// A link's flags have bits that this version does not know.
+    LinkFlags(u32),
     /// The value for a handle is not the address of an object.
     NoObject(usize),
     /// The address is not that of a live handle.
@@ -63,6 +65,8 @@ pub enum Error {
     Finalize(FinalizeError),
     /// From a crate below.
     Free(FreeError),
+    /// From a crate below.
+    Weak(WeakError),
     /// From a crate below.
     Misuse(MisuseError),
     /// A description is not UTF-8 from this byte on.
@@ -91,6 +95,7 @@ impl Error {
             | Error::NoType(_)
             | Error::ArenaFlags(_)
             | Error::FinalizeOrder(_)
+            | Error::LinkFlags(_)
             | Error::NoObject(_)
             | Error::NoHandle(_)
             | Error::NoSlot(_)
@@ -108,6 +113,11 @@ impl Error {
             ) => Status::ESTATE,
             Error::Finalize(FinalizeError::Full { .. } | FinalizeError::ManyQueues { .. }) => Status::EFULL,
             Error::Finalize(FinalizeError::Kernel(_) | FinalizeError::NoDescriptor { .. }) => Status::ENOMEM,
+            Error::Weak(WeakError::Misuse(_)) => Status::ESTATE,
+            Error::Weak(WeakError::FullOfLinks { .. }) => Status::EFULL,
+            Error::Weak(WeakError::Kernel(_)) => Status::ENOMEM,
+            Error::Weak(WeakError::Alloc(e)) => Error::Alloc(*e).status(),
+            Error::Weak(_) => Status::EINVAL,
             Error::Root(RootError::Full { .. } | RootError::TooManyStacks { .. })
             | Error::Handle(HandleError::Full { .. }) => Status::EFULL,
             Error::Root(RootError::Kernel(_)) | Error::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
@@ -194,6 +204,9 @@ impl fmt::Display for Error {
             Error::ArenaFlags(flags) => {
                 write!(f, "flags is {flags:#x}: this version of the library knows only HW_ARENA_RECYCLE (1)")
             }
+            Error::LinkFlags(flags) => {
+                write!(f, "flags is {flags:#x}: this version of the library knows only HW_LINK_LONG (1)")
+            }
             Error::NoObject(addr) => write!(f, "{addr:#x} is not the address of an object"),
             Error::NoHandle(addr) => write!(f, "{addr:#x} is no handle of this heap that is held"),
             Error::NoSlot(addr) => {
@@ -216,6 +229,7 @@ impl fmt::Display for Error {
             Error::External(e) => e.fmt(f),
             Error::Finalize(e) => e.fmt(f),
             Error::Free(e) => e.fmt(f),
+            Error::Weak(e) => e.fmt(f),
             Error::Misuse(e) => e.fmt(f),
             Error::NoText(byte) => write!(f, "byte {byte}: the description is not UTF-8"),
             Error::Parse(e) => e.fmt(f),
@@ -242,6 +256,12 @@ impl From<ExternalError> for Error {
 impl From<FinalizeError> for Error {
     fn from(e: FinalizeError) -> Self {
         Error::Finalize(e)
+    }
+}
+
+impl From<WeakError> for Error {
+    fn from(e: WeakError) -> Self {
+        Error::Weak(e)
     }
 }
 
@@ -310,8 +330,8 @@ mod tests {
             (Error::Root(RootError::TooManyStacks { most: 1048576 }), "1048576 stacks"),
             (Error::Handle(HandleError::Full { most: 16777216 }), "16777216 handles"),
             (Error::TooManyTypes(262143), "262143 different types"),
-            (Error::Type(TypeError::Shape(ShapeError::TooMany)), "16074 different layouts"),
-            (Error::Alloc(AllocError::Layout(ShapeError::TooMany)), "16074 different layouts"),
+            (Error::Type(TypeError::Shape(ShapeError::TooMany)), "16073 different layouts"),
+            (Error::Alloc(AllocError::Layout(ShapeError::TooMany)), "16073 different layouts"),
         ];
         for (error, words) in full {
             assert_eq!(error.status(), Status::EFULL);

@@ -5,6 +5,7 @@ use crate::arena::RECYCLE;
 use crate::control::{Statistics, VERSION};
 use crate::error_report::ErrorReport;
 use crate::finalize::{AT_ONCE, FinalizedEntry, ORDERED};
+use crate::link::LONG;
 use crate::memory::Memory;
 use crate::options::{Options, TRACE_WORDS};
 use crate::status::Status;
@@ -34,8 +35,14 @@ const SOURCES: [&str; 13] = [
     include_str!("stacks.rs"),
     include_str!("threads.rs"),
 ];
-const MORE_SOURCES: [&str; 3] =
-    [include_str!("status.rs"), include_str!("trace.rs"), include_str!("types.rs")];
+const MORE_SOURCES: [&str; 6] = [
+    include_str!("status.rs"),
+    include_str!("trace.rs"),
+    include_str!("types.rs"),
+    include_str!("weak.rs"),
+    include_str!("weak_table.rs"),
+    include_str!("link.rs"),
+];
 
 /// Asserts in C that each expression has its value.
 fn assert_in_c(facts: &[(String, i64)]) {
@@ -121,6 +128,7 @@ fn constants_equal_the_headers() {
         ("HW_EFULL", Status::EFULL.0),
         ("HW_VERSION", VERSION as i32),
         ("HW_ARENA_RECYCLE", RECYCLE as i32),
+        ("HW_LINK_LONG", LONG as i32),
         ("HW_FRAME_FIXED", Frame::FIXED as i32),
         ("HW_FINALIZE_ORDERED", ORDERED as i32),
         ("HW_FINALIZE_AT_ONCE", AT_ONCE as i32),

@@ -21,6 +21,9 @@
 //! | [`arena`] | arenas, except the inline functions |
 //! | [`barrier`] | stores of pointers |
 //! | [`external`] | memory outside the heap that its objects own |
+//! | [`weak`] | weak references and ephemerons |
+//! | [`weak_table`] | weak tables |
+//! | [`link`] | links |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |
 //! | [`memory`] | where the memory is |
@@ -36,6 +39,7 @@ pub mod finalize;
 pub mod handle;
 pub mod heap;
 pub mod hook;
+pub mod link;
 pub mod memory;
 pub mod options;
 pub mod roots;
@@ -45,6 +49,8 @@ pub mod threads;
 pub mod trace;
 pub mod type_table;
 pub mod types;
+pub mod weak;
+pub mod weak_table;
 
 #[cfg(test)]
 mod generated;

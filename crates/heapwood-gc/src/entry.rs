@@ -4,12 +4,15 @@
 pub(crate) mod allocate;
 pub(crate) mod arena;
 pub(crate) mod attach;
+pub(crate) mod ephemeron;
 pub(crate) mod external;
 mod external_memory;
 pub(crate) mod finalize;
 pub(crate) mod free;
 mod hook;
+pub(crate) mod link;
 pub(crate) mod marking;
 mod memory;
 pub(crate) mod tickets;
 mod told;
+pub(crate) mod weak_table;

@@ -299,6 +299,99 @@ impl fmt::Display for FinalizeError {
 
 impl core::error::Error for FinalizeError {}
 
+/// Why an ephemeron or a weak reference was not made, read or changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WeakError {
+    /// No object begins there.
+    NoObject {
+        /// The address that was given.
+        address: usize,
+    },
+    /// The key lies in an arena.
+    InArena {
+        /// The address that was given.
+        address: usize,
+        /// The arena's number.
+        arena: u64,
+    },
+    /// No ephemeron begins there.
+    NotWeak {
+        /// The address that was given.
+        address: usize,
+    },
+    /// It cannot be the place of a pointer.
+    NoSlot {
+        /// The address that was given.
+        slot: usize,
+    },
+    /// The slot has no link.
+    NoLink {
+        /// The address that was given.
+        slot: usize,
+    },
+    /// The heap has as many links as it can have.
+    FullOfLinks {
+        /// How many that are.
+        most: usize,
+    },
+    /// No weak table begins there.
+    NoTable {
+        /// The address that was given.
+        address: usize,
+    },
+    /// The kernel gave no memory for what collections need for the first ephemeron.
+    Kernel(OsError),
+    /// There is no room for it.
+    Alloc(AllocError),
+    /// The mutator cannot be used now.
+    Misuse(MisuseError),
+}
+
+impl fmt::Display for WeakError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WeakError::NoObject { address } => write!(
+                f,
+                "{address:#x} is no object of this heap: refer weakly to what allocation returned, while it is alive"
+            ),
+            WeakError::InArena { address, arena } => write!(
+                f,
+                "{address:#x} lies in arena {arena}, whose values die together: refer weakly to an object of the heap, or strongly \
+                 to the value"
+            ),
+            WeakError::NotWeak { address } => write!(
+                f,
+                "{address:#x} is no ephemeron or weak reference of this heap: pass what making one has returned, and keep it alive"
+            ),
+            WeakError::NoSlot { slot } => {
+                write!(
+                    f,
+                    "{slot:#x} is no place of a pointer: give an address that is a multiple of 8, and not NULL"
+                )
+            }
+            WeakError::NoLink { slot } => write!(
+                f,
+                "the word at {slot:#x} has no link: it was never given one, or its object is dead, or it was ended before"
+            ),
+            WeakError::FullOfLinks { most } => write!(
+                f,
+                "the heap has {most} links, the most there can be: end those that are not needed, or use weak references, which \
+                 are objects"
+            ),
+            WeakError::NoTable { address } => write!(
+                f,
+                "{address:#x} is no weak table of this heap: pass what making one has returned, and keep it alive"
+            ),
+            WeakError::Kernel(e) => e.fmt(f),
+            WeakError::Alloc(e) => e.fmt(f),
+            WeakError::Misuse(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for WeakError {}
+
 /// Why a change of the bytes outside the heap was not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

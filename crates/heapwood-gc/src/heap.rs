@@ -45,7 +45,7 @@ use crate::roots::{MAX_HANDLES, Roots};
 use crate::settings::options::{Config, Stop};
 use crate::state::barrier_bits::YOUNG;
 use crate::state::remembered::RememberedSet;
-use crate::state::{State, StoreLog};
+use crate::state::{Ephemerons, State, StoreLog};
 use core::mem::{ManuallyDrop, offset_of};
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -158,6 +158,7 @@ impl Heap {
         let (budget, remembers, stores) = work.begin(goal);
         let remembered = RememberedSet::new(kernel, reservation)?;
         remembered.allow_stores(stores);
+        let ephemerons = Ephemerons::new(kernel, reservation)?;
         space.set_budget(budget);
         space.set_goal(goal);
         let roots = Roots::new(kernel, MAX_HANDLES.min(reservation / RESERVATION_BYTES_A_HANDLE))?;
@@ -169,7 +170,7 @@ impl Heap {
         let needs_barrier = config.stop == Stop::Polls;
         let stores = (config.verify && needs_barrier).then(|| StoreLog::new(kernel, &space)).transpose()?;
         let heap = Heap {
-            state: State::new(space, goal, &config, stores, remembered, forking()),
+            state: State::new(space, goal, &config, stores, remembered, ephemerons, forking()),
             collector: Collector::new(roots, work, pacer, &config, verify),
             background: Background::new(SlowWork::new(kernel), kernel),
             config,

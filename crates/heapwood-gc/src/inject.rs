@@ -98,6 +98,24 @@ pub enum Fault {
     RevivedUnmarked = 42,
     /// Data is queued though another finaliser has revived its object.
     RevivedDataQueued = 43,
+    /// A marker takes the value of an ephemeron for an edge, whatever its key is.
+    EphemeronKeyTaken = 50,
+    /// What waits for its key is not found when that is marked.
+    EphemeronForgotten = 51,
+    /// An ephemeron is cleared though its key is alive.
+    EphemeronEarly = 52,
+    /// An ephemeron is not cleared though its key is dead.
+    EphemeronLate = 53,
+    /// A read of a weak key does not shade it for the active marking.
+    WeakReadUnshaded = 54,
+    /// What a marker has listed does not come to the marking's list.
+    UndecidedLost = 55,
+    /// A link is cleared though its object is alive.
+    LinkEarly = 56,
+    /// A link is not cleared though its object is dead.
+    LinkLate = 57,
+    /// A link is not dropped though its slot lies in a dead object.
+    LinkKept = 58,
 }
 
 /// The fault that is injected into one heap: none at first.

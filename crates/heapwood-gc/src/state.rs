@@ -5,13 +5,16 @@
 mod alone;
 pub(crate) mod barrier_bits;
 mod cycles;
+mod ephemerons;
 mod finalizers;
 pub(crate) mod fork_gate;
 mod full_collections;
 mod interruptions;
+mod links;
 mod marking_log;
 mod marking_requests;
 mod marking_threads;
+pub(crate) mod object_hash;
 mod posted_pause;
 pub(crate) mod remembered;
 pub(crate) mod rescan_set;
@@ -19,6 +22,7 @@ mod store_log;
 mod wakeup;
 
 pub(crate) use cycles::Cycles;
+pub(crate) use ephemerons::{Ephemeron, Ephemerons, List, OfMarking, PendingIndex};
 pub use finalizers::FinalizerCall;
 pub(crate) use finalizers::{
     AddError, AfterMet, CancelError, ENTRY, FinalizerKind, FinalizerOrder, Finalizers, FinalizersInPause,
@@ -27,6 +31,7 @@ pub(crate) use finalizers::{
 pub(crate) use full_collections::FullCollections;
 pub use interruptions::Interruption;
 pub(crate) use interruptions::Interruptions;
+pub(crate) use links::{AddLinkError, Fate, Link, LinkKind, Links, Lists};
 pub use marking_log::ShadeCounts;
 pub(crate) use marking_log::{CHUNK_ENTRIES, Chunk, ChunkMemory, MarkingLog, ShadedChunk};
 pub(crate) use marking_requests::{MarkingRequest, MarkingRequests};
@@ -72,6 +77,10 @@ pub(crate) struct State {
     full_collections: FullCollections,
     /// Finalisers, and the queue of those whose objects are dead.
     finalizers: Finalizers,
+    /// What markings keep of ephemerons.
+    ephemerons: Ephemerons,
+    /// Words of the program's memory that are cleared with their objects.
+    links: Links,
     /// Reasons for which stores take the slow path of the barrier; each mutator's flag is a copy.
     barrier: sync::AtomicU32,
     /// The heap's own thread sleeps on it.
@@ -89,6 +98,7 @@ impl State {
         config: &Config,
         stores: Option<StoreLog>,
         remembered: RememberedSet,
+        ephemerons: Ephemerons,
         forking: &'static AtomicU32,
     ) -> Self {
         State {
@@ -99,6 +109,8 @@ impl State {
             posted: PostedPause::default(),
             full_collections: FullCollections::default(),
             finalizers: Finalizers::default(),
+            ephemerons,
+            links: Links::default(),
             space,
             marking_threads: MarkingThreads::new(),
             cycles: Cycles::new(goal),
@@ -161,6 +173,7 @@ impl State {
         if let Some(stores) = &self.stores {
             f(stores.fork_lock());
         }
+        f(self.links.fork_lock());
     }
 
     /// The remembered set.
@@ -195,6 +208,18 @@ impl State {
     #[inline(always)]
     pub(crate) fn finalizers(&self) -> &Finalizers {
         &self.finalizers
+    }
+
+    /// What markings keep of ephemerons.
+    #[inline(always)]
+    pub(crate) fn ephemerons(&self) -> &Ephemerons {
+        &self.ephemerons
+    }
+
+    /// Words of the program's memory that are cleared with their objects.
+    #[inline(always)]
+    pub(crate) fn links(&self) -> &Links {
+        &self.links
     }
 
     /// Reasons for which stores take the slow path of the barrier.

@@ -118,6 +118,11 @@ pub enum FreeError {
         /// The arena's number.
         arena: u64,
     },
+    /// It is an ephemeron, which the collector may have on a list of its own.
+    Ephemeron {
+        /// The address that was given.
+        address: Address,
+    },
     /// The object was freed before.
     Twice {
         /// The address that was given.
@@ -146,6 +151,12 @@ impl fmt::Display for FreeError {
                 write!(
                     f,
                     "{address:#x} lies in arena {arena}: close or empty the arena, which frees all its values"
+                )
+            }
+            FreeError::Ephemeron { address } => {
+                write!(
+                    f,
+                    "{address:#x} is an ephemeron or a weak reference, which only a collection frees: drop all references to it"
                 )
             }
             FreeError::Twice { address } => {

@@ -40,6 +40,8 @@
 //! | `keep` | [`Kept`] and [`keep_alive`]: for references into objects |
 //! | `root` | [`Root`] |
 //! | `stack` | [`Stack`]: of fibers |
+//! | `weak` | [`Weak`], [`Ephemeron`] |
+//! | `weak_map` | [`WeakMap`], [`WeakSet`] |
 //! | `trace` | [`Trace`](trait@Trace) and [`NoPointers`](trait@NoPointers) |
 //! | `shared` | [`Shared`](trait@Shared) |
 
@@ -53,12 +55,15 @@ mod gc;
 mod gc_cell;
 mod heap;
 mod keep;
+mod like_a_gc;
 mod mutator;
 mod root;
 mod shared;
 mod slice;
 mod stack;
 mod trace;
+mod weak;
+mod weak_map;
 
 pub use arena::{Arena, ArenaRef, ArenaVec};
 pub use attach::Attached;
@@ -87,6 +92,8 @@ pub use shared::Shared;
 pub use slice::Slice;
 pub use stack::Stack;
 pub use trace::{NoPointers, Trace, TypeDescriptor, TypeMap, descriptor_of};
+pub use weak::{Ephemeron, Weak};
+pub use weak_map::{WeakMap, WeakSet};
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]

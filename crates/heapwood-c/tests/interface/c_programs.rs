@@ -197,6 +197,12 @@ fn objects_come_back_in_order() {
 }
 
 #[test]
+fn what_is_weak_is_cleared_when_it_is_dead() {
+    let told = passes("tests/c/weak.c", &[&[], &["young"], &["verify"]]);
+    assert_eq!(told, "what is dead is cleared\n");
+}
+
+#[test]
 fn hooks_are_called_in_each_pause() {
     assert_eq!(passes("tests/c/hooks.c", &[&[], &["beside"], &["verify"]]), "each pause is told\n");
 }

@@ -271,13 +271,14 @@ impl Collector {
     }
 
     /// Forgets what a collection had marked that was given up as the process forked.
-    pub(crate) fn forget_given_up(&self, space: &Space, work: &mut Work) {
+    pub(crate) fn forget_given_up(&self, state: &State, work: &mut Work) {
         // During a concurrent marking a fork finds only young collections that wait for threads: they have marked nothing, and
         // the marking goes on in the child.
         if self.was_given_up.swap(false, Ordering::Relaxed) && !work.session.is_active() {
             work.marking.give_up();
+            state.ephemerons().give_up();
             // SAFETY: this process has never marked, and what was to be swept has been.
-            unsafe { space.forget_marks() };
+            unsafe { state.space().forget_marks() };
         }
     }
 

@@ -44,12 +44,14 @@ impl Collector {
         f: &mut dyn FnMut(HeapTable, Range<usize>),
     ) {
         self.registry().for_each_mapping(&mut |mapping| f(HeapTable::Mutators, mapping));
-        let tables: [(HeapTable, &dyn Mapped); 8] = [
+        let tables: [(HeapTable, &dyn Mapped); 10] = [
             (HeapTable::MarkStacks, turn.work()),
+            (HeapTable::MarkStacks, state.ephemerons()),
             (HeapTable::Remembered, state.remembered()),
             (HeapTable::MarkingLog, state.marking_log()),
             (HeapTable::Roots, self.roots()),
             (HeapTable::Roots, state.finalizers()),
+            (HeapTable::Roots, state.links()),
             (HeapTable::Checks, self.snapshots()),
             (HeapTable::Checks, &self.verify()),
             (HeapTable::Checks, &state.stores()),

@@ -69,6 +69,7 @@ impl Collector {
             },
         );
         work.marking.trim();
+        state.ephemerons().trim();
         if let PauseKind::FinalMark(_) = kind {
             state.marking_log().trim();
         }

@@ -147,7 +147,10 @@ impl<'h> HeapInspector<'h> {
             self.state.space().reclaim_clock().times().sweep_ns;
         let held = |ticks: u64| self.ticks.ns(ticks);
         let (finalizers, finalizers_queued, finalized) = self.state.finalizers().counts();
+        let (weak_cleared, weak_looked) = self.state.ephemerons().counts();
         let mut stats = Stats {
+            weak_cleared,
+            weak_looked,
             finalizers,
             finalizers_queued,
             finalized,

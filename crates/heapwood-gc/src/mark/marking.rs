@@ -3,6 +3,7 @@
 //! the thread that has this borrowed.
 
 use super::asked::Asked;
+use super::ephemerons::Pending;
 use super::mode::{Alone, Composed, Deadline, Full, Limit, Mode, Scope, Unlimited, Young, YoungInSnapshot};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::session::{MarkSession, MarkedBeside};
@@ -88,9 +89,11 @@ impl Marking {
 
     /// Marks every object that can be reached from the roots.
     pub(crate) fn mark_full(&mut self, pause: &Pause<'_>) -> MarkTotals {
+        pause.state().ephemerons().begin_marking(false);
         let began = monotonic_ns();
         let (marked, helped) =
             self.mark_from(pause, |marker: &mut dyn ScanRoots| pause.scan_roots(Collection::Full, marker));
+        let marked = marked.plus(self.settle(pause, Full, Unlimited));
         self.help.after_marking(marked.bytes, monotonic_ns() - began, helped);
         marked
     }
@@ -125,6 +128,21 @@ impl Marking {
         (self.kernel, &mut self.stacks, &mut self.rescan)
     }
 
+    /// Follows what ephemerons hold, after a marking of the same scope has ended; the bytes and objects that it has added.
+    pub(super) fn settle<S: Scope, L: Limit>(&mut self, pause: &Pause<'_>, scope: S, limit: L) -> MarkTotals {
+        let ephemerons = pause.state().ephemerons();
+        if !ephemerons.of(S::SNAPSHOT).are_undecided() {
+            return MarkTotals::default();
+        }
+        let graph = graph(&mut self.rescan, pause, S::KIND);
+        let mode =
+            Composed { team: Alone::new(pause.world()), scope: Pending::new(scope, ephemerons), limit };
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
+        let late = !marker.settle(ephemerons);
+        MarkTotals { late, ..marker.totals() }
+    }
+
     /// Marks the young objects that can be reached from the roots and the remembered set, until a deadline in
     /// nanoseconds of the monotonic clock. Objects that are not marked by then are left. The time that the roots take
     /// does not count: even a late marking looks at all of them.
@@ -138,7 +156,9 @@ impl Marking {
         self.mark_until(pause, deadline, YoungInSnapshot::new(full, pause.state().faults()))
     }
 
-    fn mark_until(&mut self, pause: &Pause<'_>, deadline: u64, scope: impl Scope) -> MarkTotals {
+    fn mark_until(&mut self, pause: &Pause<'_>, deadline: u64, scope: impl Scope + Copy) -> MarkTotals {
+        let ephemerons = pause.state().ephemerons();
+        ephemerons.begin_marking(false);
         let graph = graph(&mut self.rescan, pause, Collection::Young);
         let (pagemap, mode) = (
             Pagemap::new(),
@@ -151,12 +171,18 @@ impl Marking {
         pause.scan_roots(Collection::Young, &mut marker);
         marker.mode.limit_mut().extend(monotonic_ns() - began);
         pause.scan_remembered(&mut marker);
-        let marked = marker.drain();
-        let late = marker.mode.limit().was_late();
-        if late {
+        let mut marked = marker.drain();
+        marked.late = marker.mode.limit().was_late();
+        let deadline = marker.mode.limit().time();
+        drop(marker);
+        if !marked.late {
+            marked = marked.plus(self.settle(pause, scope, Deadline::at(deadline)));
+        }
+        if marked.late {
+            ephemerons.give_up();
             self.rescan.forget();
         }
-        MarkTotals { late, ..marked }
+        marked
     }
 
     /// A concurrent marking, with memory of its own.

@@ -7,6 +7,8 @@
 //! | `queue` | the marking loop: a bounded stack of edges feeds a ring of edges, which feeds a ring of objects |
 //! | `ring` | the rings: edges and objects that wait for their memory, oldest first |
 //! | `scan` | the edges of an object, by scan kind |
+//! | `ephemerons` | ephemerons, and the fixed point of those whose keys are reached |
+//! | `undecided` | those that a marker has listed |
 //! | `programs` | the edges of an object whose type a program describes |
 //! | `ambiguous` | words that may or may not be pointers |
 //! | `candidates` | those of them that lie in the heap's range |
@@ -31,6 +33,7 @@ mod asked;
 mod bits;
 mod blocks;
 mod candidates;
+mod ephemerons;
 mod marker_pool;
 mod marking;
 mod mode;
@@ -45,6 +48,7 @@ mod session;
 mod shading;
 mod stack;
 mod tracer;
+mod undecided;
 mod work_sharing;
 mod workers;
 

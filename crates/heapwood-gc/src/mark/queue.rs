@@ -11,6 +11,7 @@ use super::bits::MarkBits;
 use super::mode::{Limit, Mode, NextWork, Scope, Team};
 use super::ring::Ring;
 use super::stack::MarkStacks;
+use super::undecided::Undecided;
 use crate::inject::{Fault, FaultInjector};
 use crate::state::State;
 use crate::state::rescan_set::RescanSet;
@@ -106,6 +107,7 @@ pub(super) struct Marker<'h, M> {
     /// Objects and bytes that another marker has counted, too.
     pub(super) twice: (usize, usize),
     pub(super) faults: &'h FaultInjector,
+    undecided: Undecided<'h>,
 }
 
 impl<'h, M: Mode> Marker<'h, M> {
@@ -133,7 +135,13 @@ impl<'h, M: Mode> Marker<'h, M> {
             live_objects: 0,
             twice: (0, 0),
             faults: state.faults(),
+            undecided: Undecided::new(state, M::Scope::SNAPSHOT),
         }
+    }
+
+    /// The ephemerons that it has come to and could not decide on.
+    pub(super) fn undecided(&self) -> &Undecided<'h> {
+        &self.undecided
     }
 
     #[inline(always)]
@@ -290,7 +298,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     pub(super) fn follow_edge(&mut self, edge: usize) {
         let Some(object) = self.in_snapshot(edge) else { return };
         // SAFETY: edges of the snapshot are bases of objects, and all markers set bits in compatible ways.
-        if unsafe { M::Bits::set_at_once(self.marks, object) } {
+        if unsafe { M::Bits::set_at_once(self.marks, object) } && self.mode.scope().marked(object) {
             self.visit_marked(object, self.entry(object));
         }
     }

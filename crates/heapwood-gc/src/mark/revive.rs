@@ -5,7 +5,7 @@
 
 use super::bits::{MarkBits, Plain};
 use super::marking::{Marking, graph};
-use super::mode::{Alone, Composed, Mode, NextWork, Revival, Unlimited};
+use super::mode::{Alone, Composed, Full, Mode, NextWork, Revival, Unlimited};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::stack::MarkStacks;
 use crate::pause::Pause;
@@ -78,6 +78,20 @@ impl Marking {
         match revived == Revived::Snapshot {
             true => all::<true>((graph, pause, also), stacks, begin),
             false => all::<false>((graph, pause, also), stacks, begin),
+        }
+    }
+
+    /// Follows what ephemerons hold whose keys were revived, or that were revived themselves.
+    pub(crate) fn settle_revived(&mut self, pause: &Pause<'_>, revived: Revived) -> MarkTotals {
+        let also = revived.also(pause);
+        match revived {
+            Revived::Full => self.settle(pause, Full, Unlimited),
+            Revived::Young | Revived::YoungInSnapshot => {
+                self.settle(pause, Revival::<false> { only: None, also, met: None }, Unlimited)
+            }
+            Revived::Snapshot => {
+                self.settle(pause, Revival::<true> { only: None, also, met: None }, Unlimited)
+            }
         }
     }
 }

@@ -203,6 +203,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 unsafe { trace(addr as *mut u8, end - addr, context) };
             }
             ScanKind::Arena => self.visit_chunk(addr),
+            ScanKind::Ephemeron => self.scan_ephemeron(addr),
             ScanKind::NoPointers | ScanKind::Pair | ScanKind::Mask => {}
         }
     }

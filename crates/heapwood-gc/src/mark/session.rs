@@ -6,7 +6,10 @@
 
 use super::asked::{Asked, turns_away};
 use super::bits::MarkBits;
-use super::mode::{Alone, Composed, Concurrent, Mode, NextWork, Snapshot, Team, Unlimited, UntilAsked};
+use super::ephemerons::Pending;
+use super::mode::{
+    Alone, Composed, Concurrent, Mode, NextWork, Scope, Snapshot, Team, Unlimited, UntilAsked,
+};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::shading::{FREED, MARK_ONLY};
 use super::stack::MarkStacks;
@@ -26,8 +29,9 @@ const AHEAD: usize = 8;
 /// Edges on the stack of a marking that ends late from which on helpers are worth their start.
 const MANY_EDGES: usize = 256;
 
-type StoppedMode<'h> = Composed<Alone<'h>, Snapshot, Unlimited>;
+type StoppedMode<'h, S = Snapshot> = Composed<Alone<'h>, S, Unlimited>;
 type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
+type SettlingMode<'h> = Composed<Concurrent, Pending<'h, Snapshot>, UntilAsked<'h>>;
 
 /// What a slice beside the program has done.
 #[derive(Clone, Copy, Debug)]
@@ -74,6 +78,7 @@ impl MarkSession {
     /// Takes the snapshot: scans all roots, since they may be gone later.
     pub(crate) fn take_snapshot(&mut self, pause: &Pause<'_>) {
         self.began = clock::monotonic_ns();
+        pause.state().ephemerons().begin_marking(true);
         self.stopped((pause.state(), pause.world()), |marker| pause.scan_roots(Collection::Full, marker));
     }
 
@@ -93,6 +98,10 @@ impl MarkSession {
         let view = unsafe { state.space().marking_view() };
         let graph = Graph { state, marks: view.mark_side(), view, world: None, rescan };
         let mut helped = HelperTotals::default();
+        let ephemerons = state.ephemerons().of(true);
+        if ephemerons.is_settling() {
+            return self.settle_beside(state, graph, asked, helped);
+        }
         if let Some((workers, helpers)) = workers {
             let mine;
             (mine, helped) = workers.mark_beside(graph, &mut self.stacks, helpers, asked);
@@ -105,6 +114,31 @@ impl MarkSession {
         let mut marker = Marker::<ConcurrentMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
         let done = marker.mark_all(state.marking_log(), asked) && marker.stacks.are_empty();
         let totals = marker.totals();
+        drop(marker);
+        self.add(totals);
+        if done && ephemerons.are_undecided() {
+            ephemerons.begin_settling();
+            return self.settle_beside(state, graph, asked, helped);
+        }
+        MarkedBeside { done, helpers_cpu_ns: helped.cpu_ns, markers: helped.workers + 1 }
+    }
+
+    /// Goes on with the fixed point of ephemerons, by the marker thread alone.
+    fn settle_beside(
+        &mut self,
+        state: &State,
+        graph: Graph<'_>,
+        asked: &Asked<'_>,
+        helped: HelperTotals,
+    ) -> MarkedBeside {
+        let turns_away = turns_away(state.marking_log(), asked);
+        let scope = Pending::new(Snapshot, state.ephemerons());
+        let mode = Composed { team: Concurrent, scope, limit: UntilAsked(&turns_away) };
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::<SettlingMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
+        let done = marker.settle_beside(state, asked) && marker.stacks.are_empty();
+        let totals = marker.totals();
+        drop(marker);
         self.add(totals);
         MarkedBeside { done, helpers_cpu_ns: helped.cpu_ns, markers: helped.workers + 1 }
     }
@@ -162,23 +196,39 @@ impl MarkSession {
         }
         // What barriers have noted, and what that leads to.
         self.stopped((state, world), |marker| marker.mark_all(state.marking_log(), &|| false));
+        let ephemerons = state.ephemerons();
+        if ephemerons.of(true).are_undecided() || ephemerons.of(true).is_settling() {
+            self.stopped_in((state, world), Pending::new(Snapshot, ephemerons), |marker| {
+                marker.look_again(ephemerons);
+                marker.settle(ephemerons)
+            });
+        }
         self.totals.plus(self.since)
     }
 
-    fn stopped<R>(
+    fn stopped<'h, R>(
         &mut self,
-        (state, world): (&State, &Stopped<'_>),
-        f: impl FnOnce(&mut Marker<'_, StoppedMode<'_>>) -> R,
+        stopped: (&'h State, &'h Stopped<'_>),
+        f: impl FnOnce(&mut Marker<'_, StoppedMode<'h>>) -> R,
+    ) -> R {
+        self.stopped_in(stopped, Snapshot, f)
+    }
+
+    fn stopped_in<'h, S: Scope, R>(
+        &mut self,
+        (state, world): (&'h State, &'h Stopped<'_>),
+        scope: S,
+        f: impl FnOnce(&mut Marker<'_, StoppedMode<'h, S>>) -> R,
     ) -> R {
         let rescan = state.marking_log().rescan();
         state.marking_log().commit_sets(state.space().committed_end());
         let view = world.marking_view();
         let graph = Graph { state, marks: view.mark_side(), view, world: Some(world), rescan };
-        let (pagemap, mode) =
-            (Pagemap::new(), Composed { team: Alone::new(world), scope: Snapshot, limit: Unlimited });
+        let (pagemap, mode) = (Pagemap::new(), Composed { team: Alone::new(world), scope, limit: Unlimited });
         let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
         let result = f(&mut marker);
         let totals = marker.totals();
+        drop(marker);
         self.add(totals);
         result
     }
@@ -187,7 +237,7 @@ impl MarkSession {
 impl<M: Mode> Marker<'_, M> {
     /// Follows all edges, and scans all objects that barriers have shaded, until it is `asked` to stop; whether nothing
     /// is left. What only a stop can do is left by a marker beside the program.
-    fn mark_all(&mut self, log: &MarkingLog, asked: &dyn Fn() -> bool) -> bool {
+    pub(super) fn mark_all(&mut self, log: &MarkingLog, asked: &dyn Fn() -> bool) -> bool {
         self.mark_shared(log, asked, false)
     }
 
@@ -247,7 +297,7 @@ impl<M: Mode> Marker<'_, M> {
         }
         // SAFETY: shaded objects are bases of objects, and all markers set bits in compatible ways.
         let is_new = unsafe { M::Bits::set_at_once(self.marks, object) };
-        if is_new && shaded & MARK_ONLY == 0 {
+        if is_new && self.mode.scope().marked(object) && shaded & MARK_ONLY == 0 {
             self.visit_marked(object, self.entry(object));
         }
     }

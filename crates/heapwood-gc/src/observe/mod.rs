@@ -15,6 +15,7 @@
 //! | `root_words` | the words of roots, for verify mode |
 //! | `second_marking` | what a concurrent marking must have marked, and floating garbage, for verify mode |
 //! | `walk` | a walk over the objects that roots reach, for verify mode |
+//! | `ephemerons` | the rules of ephemerons, for verify mode |
 //! | `slots` | the pointer slots of an object, for verify mode and for emptying arenas |
 //! | `snapshot` | snapshots of the pages |
 //!
@@ -22,6 +23,7 @@
 
 mod arena_log;
 mod at_exit;
+mod ephemerons;
 mod histogram;
 mod memory_account;
 pub mod memory_parts;

@@ -139,6 +139,10 @@ fn check_from_precise_roots(pause: &Pause<'_>, walking: &mut Walking<'_>) {
         walking.reach(value);
     });
     while let Some((object, bytes)) = walking.next() {
+        // Roots and edges have been looked at.
+        if is_missed(pause, object) {
+            corrupt(format_args!("an ephemeron whose key is reached has the value {object:#x}, {MISSED}"));
+        }
         for_each_edge(pause.space(), (object, bytes), false, |edge| {
             let value = edge.target();
             if is_missed(pause, value) {

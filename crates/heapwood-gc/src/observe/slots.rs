@@ -111,6 +111,8 @@ pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: i
                 unsafe { space.layouts().pointer_bits().for_each(chunk.start()..chunk.frontier(), f) }
             }
         }
+        // Of an ephemeron no word is a pointer by itself (`ephemerons`).
+        ScanKind::Ephemeron => {}
         ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace | ScanKind::Numbered => {}
     }
 }

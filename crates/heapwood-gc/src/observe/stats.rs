@@ -265,4 +265,8 @@ stats! {
     finalized: u64, Count, Total;
     /// Circles of dead objects that wait for each other, each of which was queued as a whole.
     finalizer_circles: u64, Count, Total;
+    /// Ephemerons and weak references that were cleared since their keys were dead.
+    weak_cleared: u64, Count, Total;
+    /// How often collections have looked at one whose key was not marked yet when they came to it.
+    weak_looked: u64, Count, Total;
 }

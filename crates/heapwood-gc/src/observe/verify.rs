@@ -23,6 +23,7 @@
 //! - A chunk that an arena released during a concurrent marking belongs to no arena, and references to it are allowed.
 
 use super::arena_log::ArenaLog;
+use super::ephemerons::check_ephemerons;
 use super::root_words::for_each_root;
 use super::second_marking::{Floating, SecondMarking};
 use super::slots::{for_each_edge, for_each_slot};
@@ -208,6 +209,9 @@ impl Verify {
         };
         // A dead object may refer to one that the program freed.
         let frees = space.has_explicit_frees();
+        if !frees {
+            check_ephemerons(pause, is_missed);
+        }
         if frees {
             let from_roots = |reach: &mut dyn FnMut(usize)| {
                 for_each_root(pause, |_, _, value| reach(value));

@@ -2,6 +2,7 @@
 //! marker should have found. Its tables are mapped memory, since it runs while the heap stands still. Invariant: an object
 //! waits at most once in a walk, so there is room for all.
 
+use super::ephemerons::{ephemeron_at, value_of};
 use super::slots::for_each_slot;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -89,11 +90,20 @@ impl ObjectSet {
 pub(super) struct Walk {
     /// Objects that were reached and whose slots were not yet read.
     waiting: MappedArray<usize>,
+    /// Ephemerons that were reached, whose keys were not yet.
+    undecided: MappedArray<usize>,
 }
+
+/// Granules of an ephemeron.
+const EPHEMERON: usize = 2;
 
 impl Walk {
     pub(super) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
-        Ok(Walk { waiting: MappedArray::new(kernel, space.reservation_bytes() / GRANULE)? })
+        let granules = space.reservation_bytes() / GRANULE;
+        Ok(Walk {
+            waiting: MappedArray::new(kernel, granules)?,
+            undecided: MappedArray::new(kernel, granules / EPHEMERON)?,
+        })
     }
 
     /// Begins a walk, which adds what it reaches to an empty set. The heap is stopped, flushed and swept; one thread collects.
@@ -108,7 +118,8 @@ impl Walk {
         let room = space.committed_end() / GRANULE;
         reached.commit(space)?;
         self.waiting.commit(0..room)?;
-        Ok(Walking { space, reached, waiting: &self.waiting, room, len: 0 })
+        self.undecided.commit(0..room / EPHEMERON)?;
+        Ok(Walking { space, reached, walk: self, room, len: 0, undecided: 0 })
     }
 
     /// Calls `slot` with each pointer slot of each object that `roots` reach, the object and its bytes, and the slot's
@@ -143,9 +154,10 @@ impl Walk {
 pub(super) struct Walking<'w> {
     space: &'w Space,
     reached: &'w ObjectSet,
-    waiting: &'w MappedArray<usize>,
+    walk: &'w Walk,
     room: usize,
     len: usize,
+    undecided: usize,
 }
 
 impl Walking<'_> {
@@ -159,26 +171,57 @@ impl Walking<'_> {
         let Some(object) = self.space.arenas().marked_as(address) else { return };
         if self.reached.insert(object.get()) {
             // SAFETY: the table has room for one object a granule, each waits once, and only this thread uses it.
-            unsafe { self.waiting.at(self.len).write(object.get()) };
+            unsafe { self.walk.waiting.at(self.len).write(object.get()) };
             self.len += 1;
         }
     }
 
     /// The next object that waits, and its bytes; 0 bytes if none exists there. The chunks of an arena are reached together.
     pub(super) fn next(&mut self) -> Option<(usize, usize)> {
-        self.len = self.len.checked_sub(1)?;
+        while self.len == 0 {
+            if !self.reach_values() {
+                return None;
+            }
+        }
+        self.len -= 1;
         // SAFETY: it was written when the object was reached.
-        let object = unsafe { self.waiting.at(self.len).read() };
+        let object = unsafe { self.walk.waiting.at(self.len).read() };
         let (space, at) = (self.space, Address::new(object));
+        if ephemeron_at(space, object).is_some() {
+            // SAFETY: the table has room for one a cell, and each is reached once.
+            unsafe { self.walk.undecided.at(self.undecided).write(object) };
+            self.undecided += 1;
+        }
         if let Some(chunk) = space.arenas().find_chunk(at).filter(|chunk| chunk.is_in_use()) {
             self.reach(space.base().get() + chunk.next().byte_offset());
         }
         Some((object, space.find(at).map_or(0, |found| found.bytes / WORD * WORD)))
     }
 
+    /// Looks at each ephemeron once more whose key had not been reached; whether one was of use.
+    fn reach_values(&mut self) -> bool {
+        let (seen, mut kept) = (self.undecided, 0);
+        for i in 0..seen {
+            // SAFETY: so many were written, and only this thread uses the table.
+            let object = unsafe { self.walk.undecided.at(i).read() };
+            let ephemeron = ephemeron_at(self.space, object);
+            match ephemeron.and_then(|e| value_of(self.space, e, |key| self.reached.has(key))) {
+                Some(value) => self.reach(value),
+                None => {
+                    // SAFETY: as above; it has been read.
+                    unsafe { self.walk.undecided.at(kept).write(object) };
+                    kept += 1;
+                }
+            }
+        }
+        self.undecided = kept;
+        kept < seen
+    }
+
     /// Ends the walk; the set keeps what it has reached.
     pub(super) fn end(self) -> Result<(), OsError> {
-        give_back(self.waiting, self.room)
+        give_back(&self.walk.waiting, self.room)?;
+        give_back(&self.walk.undecided, self.room / EPHEMERON)
     }
 }
 
@@ -202,5 +245,6 @@ impl Mapped for ObjectSet {
 impl Mapped for Walk {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
         self.waiting.for_each_mapping(f);
+        self.undecided.for_each_mapping(f);
     }
 }

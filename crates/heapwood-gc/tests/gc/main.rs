@@ -18,6 +18,7 @@
 //! | [`single_step`] | a thread that is stopped at every instruction |
 //! | [`concurrent`] | full markings beside the program |
 //! | [`finalizers`] | data of dead objects, on a queue |
+//! | [`weak`] | ephemerons and weak references |
 //! | [`hooks`] | functions of the program that are called in each pause |
 //! | [`statistics`] | what a heap tells of itself |
 //!
@@ -44,4 +45,5 @@ mod stepped;
 mod threads;
 mod threads_oracle;
 mod verify;
+mod weak;
 mod young;

@@ -115,6 +115,7 @@ impl Allocator {
             | ScanKind::Trace
             | ScanKind::Bits
             | ScanKind::Numbered
+            | ScanKind::Ephemeron
             | ScanKind::Arena => true,
         }
     }

@@ -98,7 +98,8 @@ impl<'m> Owner<'m> {
         }
         let (page, entry, span) = heap.spans().find_with_entry(Address::new(object))?;
         let (shape, size) = (entry.shape(), span.cell_size() as usize);
-        if shape.is_shared_or_arena() || size.wrapping_sub(1) >= MAX_CELL {
+        let is_rare = shape.is_shared_or_arena() || shape == ShapeId::EPHEMERON;
+        if is_rare || size.wrapping_sub(1) >= MAX_CELL {
             return None;
         }
         if span.cell_in(Address::new(object)) != Some(Address::new(object)) {
@@ -185,6 +186,9 @@ impl<'m> Owner<'m> {
         let kind = entry.kind();
         if kind == Some(ScanKind::Arena) {
             return Err(self.in_arena(object));
+        }
+        if kind == Some(ScanKind::Ephemeron) {
+            return Err(FreeError::Ephemeron { address: object });
         }
         let base = span.cell_in(object).filter(|base| *base <= object).ok_or(nothing)?;
         let is_in_fresh_range = self.is_in_fresh_range(span, page, base.get());

@@ -6,7 +6,7 @@
 
 use crate::layout::pointer_bits::ROOM_FOR_NUMBER;
 use crate::layout::program_id::ProgramId;
-use crate::layout::shape_id::{PerObject, ShapeId, WellKnown};
+use crate::layout::shape_id::{EPHEMERON_BYTES, PerObject, ShapeId, WellKnown};
 use crate::layout::size_class::{MAX_SMALL, SizeClass};
 use core::ops::Deref;
 use heapwood_layout::{Layout, MASK_BLOCKS, MAX_MASK_WORDS, Program, TraceFn, TypeDescriptor};
@@ -42,6 +42,8 @@ pub enum ScanKind {
     Numbered = 10,
     /// An arena chunk, in use or not; its values have bits beside the heap.
     Arena = 11,
+    /// An ephemeron: a key that is no edge, and a value that is one if something else leads to the key.
+    Ephemeron = 12,
 }
 
 impl ScanKind {
@@ -60,6 +62,7 @@ impl ScanKind {
             9 => ScanKind::Program,
             10 => ScanKind::Numbered,
             11 => ScanKind::Arena,
+            12 => ScanKind::Ephemeron,
             _ => return None,
         })
     }
@@ -238,8 +241,8 @@ impl Shape {
         hash(small.into_iter().chain(large).chain(self.mask))
     }
 
-    /// A shared shape: cells of layouts that have no spans of their own.
-    fn shared(class: SizeClass, kind: ScanKind) -> Self {
+    /// A shape of a kind that no layout has: shared cells, of layouts that have no spans of their own, or ephemerons.
+    fn of_kind(class: SizeClass, kind: ScanKind) -> Self {
         let mut shape = Shape::new(Some(class), Scan::Layout(Layout::Conservative));
         shape.kind = kind as u8;
         shape
@@ -262,12 +265,13 @@ impl Shape {
             WellKnown::NoPointers(class) => Shape::new(class, Scan::Layout(Layout::NoPointers)),
             WellKnown::Conservative(class) => Shape::new(class, Scan::Layout(Layout::Conservative)),
             WellKnown::Masked(bytes, mask) => masked(bytes, mask),
-            WellKnown::Shared(class, PerObject::Bits) => Shape::shared(class, ScanKind::Bits),
-            WellKnown::Shared(class, PerObject::Number) => Shape::shared(class, ScanKind::Numbered),
+            WellKnown::Shared(class, PerObject::Bits) => Shape::of_kind(class, ScanKind::Bits),
+            WellKnown::Shared(class, PerObject::Number) => Shape::of_kind(class, ScanKind::Numbered),
             WellKnown::Arena => {
-                let mut shape = Shape::new(None, Scan::Layout(Layout::Conservative));
-                shape.kind = ScanKind::Arena as u8;
-                shape
+                Shape { kind: ScanKind::Arena as u8, ..Shape::well_known(ShapeId::conservative(None)) }
+            }
+            WellKnown::Ephemeron => {
+                Shape::of_kind(SizeClass::of(EPHEMERON_BYTES).expect("four words"), ScanKind::Ephemeron)
             }
         }
     }

@@ -23,8 +23,12 @@ const FIRST_FOUR_WORDS: u32 = FIRST_TWO_WORDS + 3;
 const FIRST_BITS: u32 = FIRST_FOUR_WORDS + 15;
 const FIRST_NUMBERED: u32 = FIRST_BITS + CLASSES as u32;
 const ARENA: u32 = FIRST_NUMBERED + CLASSES as u32;
+const EPHEMERON: u32 = ARENA + 1;
 /// The number of shapes that every heap starts with, number 0 included.
-pub(crate) const WELL_KNOWN: u32 = ARENA + 1;
+pub(crate) const WELL_KNOWN: u32 = EPHEMERON + 1;
+
+/// Bytes of an ephemeron: key, value, and two words of the collector's.
+pub(crate) const EPHEMERON_BYTES: usize = 32;
 
 /// The form of an object's record in a shared span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +49,7 @@ pub(crate) enum WellKnown {
     Masked(usize, u64),
     Shared(SizeClass, PerObject),
     Arena,
+    Ephemeron,
 }
 
 impl ShapeId {
@@ -68,6 +73,9 @@ impl ShapeId {
 
     /// The shape of arena chunks.
     pub(crate) const ARENA: Self = ShapeId(ARENA);
+
+    /// The shape of ephemerons.
+    pub const EPHEMERON: Self = ShapeId(EPHEMERON);
 
     /// The shape with this number, which is below [`MAX_SHAPES`].
     #[inline(always)]
@@ -132,6 +140,7 @@ impl ShapeId {
             FIRST_BITS..FIRST_NUMBERED => shared(FIRST_BITS, PerObject::Bits),
             FIRST_NUMBERED..ARENA => shared(FIRST_NUMBERED, PerObject::Number),
             ARENA => WellKnown::Arena,
+            EPHEMERON => WellKnown::Ephemeron,
         }
     }
 }

@@ -16,3 +16,4 @@ mod roots;
 mod slices;
 mod threads;
 mod ui;
+mod weak;

@@ -1,8 +1,8 @@
 //! Between the end of marking and the swap of the sides: what is reachable is known, and nothing has been forgotten yet.
-//! Finalisers are resolved here (`state/finalizers`): entries of dead objects go to their queues, and objects that the program is
-//! to have are revived, with all that they lead to. Weak references and ephemerons have their places before and after
-//! (docs/design/finalization.md). It runs as a part of marking: trace functions may be called, the marker marks more, and what
-//! it marks is added to the totals.
+//! What is weak is cleared first (`clear_weak`): ephemerons have had their fixed point, as the end of marking. Then finalisers are
+//! resolved (`state/finalizers`): entries of dead objects go to their queues, and objects that the program is to have are revived,
+//! with all that they lead to, ephemerons among it (docs/design/finalization.md). Long links are cleared last. It runs as a part of
+//! marking: trace functions may be called, the marker marks more, and what it marks is added to the totals.
 //!
 //! A young pause marks on the side of the allocation bits: there an object is dead if it has none, and only young objects
 //! are looked at. A promotion, and a young pause that was late, keep everything: all that is young has its bit then. The end
@@ -11,10 +11,11 @@
 
 use super::super::collector::{Collector, Work};
 use super::super::plan::PauseKind;
+use super::clear_weak::{clear_ephemerons, clear_links, drop_links};
 use crate::inject::Fault;
 use crate::mark::{MarkTotals, Revived};
 use crate::pause::Pause;
-use crate::state::{ENTRY, FinalizersInPause, Pass};
+use crate::state::{ENTRY, FinalizersInPause, LinkKind, Pass};
 use heapwood_heap::{Collection, ObjectRef};
 use heapwood_layout::WORD;
 use heapwood_os::diagnose::message::corrupt;
@@ -34,17 +35,21 @@ impl Collector {
             PauseKind::FinalMark(_) => &[young, (Pass::Rest, Revived::Snapshot)],
             PauseKind::Young { .. } | PauseKind::InitialMark(_) | PauseKind::Promote => &[young],
         };
+        clear_ephemerons(pause, kind);
+        clear_links(pause, kind, LinkKind::Short);
         let mut marked = MarkTotals::default();
         for &(pass, revived) in parts {
-            // Here ephemerons have their first fixed point, and then what is weak and short is cleared.
             let verify = self.verify().filter(|_| pause.state().finalizers().has_any());
             verify.inspect(|verify| verify.reach(pause));
             if let Some(finalizers) = pause.state().finalizers().in_pause() {
                 marked = marked.plus(self.finalize(pause, work, &finalizers, (pass, revived)));
             }
             verify.inspect(|verify| verify.forget_reached());
-            // Here what was revived is found by ephemerons, and then what is weak and long is cleared.
+            marked = marked.plus(work.marking.settle_revived(pause, revived));
+            clear_ephemerons(pause, kind);
         }
+        drop_links(pause, kind);
+        clear_links(pause, kind, LinkKind::Long);
         if let PauseKind::InitialMark(_) = kind
             && let Some(finalizers) = pause.state().finalizers().in_pause()
         {

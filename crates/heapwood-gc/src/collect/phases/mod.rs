@@ -6,7 +6,7 @@
 //! | `stop` | stops the mutators: the order of locks, and what has to be known |
 //! | `publish` | what mutators allocate from becomes visible; the plan is made |
 //! | `mark` | marks, or promotes |
-//! | `after_closure` | what depends on what is dead, before the sides swap |
+//! | `after_closure`, `clear_weak` | what depends on what is dead, before the sides swap |
 //! | `account` | what was found; when the next collection is due |
 //! | `begin_cycle` | the sides swap, barriers are set |
 //! | `hook` | the program's hook is called, at the start and at the end |
@@ -20,6 +20,7 @@ mod account;
 mod after_closure;
 mod begin_cycle;
 mod check;
+mod clear_weak;
 mod hook;
 mod mark;
 mod prepare;

@@ -44,7 +44,7 @@ impl Collector {
         }
         // If the background sweeper has a batch in hand, that is waited for now; it takes no other.
         let _sweeping = self.sweeping.lock();
-        self.forget_given_up(space, work);
+        self.forget_given_up(state, work);
         let expected = cause.expected(state, &work.nursery);
         let mut bounds = None;
         if expected == Collection::Full || starts {

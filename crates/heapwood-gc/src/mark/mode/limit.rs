@@ -55,6 +55,11 @@ impl Deadline {
     pub(in crate::mark) fn at(at: u64) -> Self {
         Deadline { at, late: false }
     }
+
+    /// The time.
+    pub(in crate::mark) fn time(&self) -> u64 {
+        self.at
+    }
 }
 
 impl Limit for Deadline {

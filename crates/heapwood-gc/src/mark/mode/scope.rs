@@ -33,6 +33,7 @@ impl Scope for Full {
 }
 
 /// Objects allocated since the last collection.
+#[derive(Clone, Copy)]
 pub(in crate::mark) struct Young;
 
 impl Scope for Young {
@@ -40,6 +41,7 @@ impl Scope for Young {
 }
 
 /// Young objects while a concurrent marking is active: each survivor is marked for both markings.
+#[derive(Clone, Copy)]
 pub(in crate::mark) struct YoungInSnapshot<'h> {
     full: MarkSide,
     faults: &'h FaultInjector,

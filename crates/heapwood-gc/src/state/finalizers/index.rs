@@ -3,6 +3,7 @@
 //! Invariant: it has the entries of objects that are registered, and no others.
 
 use super::entries::{Entries, NONE, STEP};
+use crate::state::object_hash::object_hash;
 use core::cell::Cell;
 use core::ops::Range;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
@@ -51,10 +52,7 @@ impl Index {
 
     /// The bucket of an object: by as many bits of its hash as there are buckets, or by one less where that one has not been split.
     fn bucket(&self, object: usize) -> usize {
-        // Objects of one block have buckets of one block, and entries that were made one after the other; blocks are
-        // scattered. If objects were, a registration would miss the cache several times.
-        let (block, within) = (object as u64 >> 10, object >> 4 & 63);
-        let hash = (block.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 20) as usize ^ within;
+        let hash = object_hash(object);
         let half = 1 << self.buckets.get().ilog2();
         let bucket = hash % (2 * half);
         if bucket < self.buckets.get() { bucket } else { bucket % half }

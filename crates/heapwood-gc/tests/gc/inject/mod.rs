@@ -7,3 +7,4 @@ mod signals;
 mod stepped;
 mod threads_oracle;
 mod verify;
+mod weak;

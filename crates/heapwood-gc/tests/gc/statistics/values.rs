@@ -156,6 +156,10 @@ fn every_statistic_has_its_value_and_help() {
         }
     }
     mutator.external(1000).unwrap();
+    // A weak reference whose object is dead is cleared.
+    // SAFETY: no collection comes before the key is taken.
+    roots.set(0, unsafe { mutator.ephemeron(mutator.allocate(node).unwrap(), 0) }.unwrap().as_ptr() as usize);
+    mutator.collect().unwrap();
     // Of two finalisers one is queued.
     mutator.finalize_data(mutator.allocate(node).unwrap(), Default::default(), 1).unwrap();
     // Two objects wait for each other.

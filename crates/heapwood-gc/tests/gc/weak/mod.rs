@@ -1,0 +1,186 @@
+//! Ephemerons and weak references: each is cleared when its key is dead and not before, by collections of all kinds; and keeps its
+//! value as long, and no longer.
+
+mod fixed_point;
+pub(crate) mod links;
+mod play;
+mod tables;
+mod threads;
+
+use core::ptr::NonNull;
+use heapwood_gc::settings::options::Concurrent;
+use heapwood_gc::{FreeError, MisuseError, Mutator, WeakError};
+use heapwood_gc_testing::*;
+use heapwood_heap::ArenaKind;
+
+#[cfg(heapwood_inject)]
+pub(crate) use play::{PLAYED, play};
+
+fn at(address: usize) -> NonNull<u8> {
+    NonNull::new(address as *mut u8).unwrap()
+}
+
+/// An ephemeron of objects that roots keep.
+pub(crate) fn ephemeron(mutator: &Mutator, key: usize, value: usize) -> usize {
+    // SAFETY: roots of the test keep both.
+    unsafe { mutator.ephemeron(at(key), value) }.unwrap().as_ptr() as usize
+}
+
+pub(crate) fn key_of(mutator: &Mutator, ephemeron: usize) -> usize {
+    mutator.ephemeron_key(at(ephemeron)).unwrap().map_or(0, |key| key.as_ptr() as usize)
+}
+
+pub(crate) fn value_of(mutator: &Mutator, ephemeron: usize) -> usize {
+    mutator.ephemeron_value(at(ephemeron)).unwrap().map_or(0, |value| value.as_ptr() as usize)
+}
+
+pub(crate) fn set_value(mutator: &Mutator, ephemeron: usize, value: usize) -> bool {
+    // SAFETY: the tests give objects that exist.
+    unsafe { mutator.set_ephemeron_value(at(ephemeron), value) }.unwrap()
+}
+
+#[test]
+fn a_value_lives_as_long_as_its_key() {
+    for config in [FULL, PRECISE, YOUNG, FULL.verify(true), YOUNG.verify(true), PRECISE.mark_threads(3)] {
+        let heap = heap(config.concurrent(Concurrent::Off));
+        let mutator = attach(&heap);
+        let (node, large) = (node_type(&heap), pointer_free(&heap, 100_000));
+        for ty in [node, pointer_free(&heap, 3000), large] {
+            let mut roots = Slots::new(&heap, 3);
+            roots.set(0, new(&mutator, ty));
+            roots.set(1, new(&mutator, node));
+            roots.set(2, ephemeron(&mutator, roots.get(0), roots.get(1)));
+            let (key, value) = (roots.get(0), roots.get(1));
+            roots.set(1, 0);
+            for _ in 0..3 {
+                mutator.collect().unwrap();
+                assert_eq!((key_of(&mutator, roots.get(2)), value_of(&mutator, roots.get(2))), (key, value));
+                assert!(lives(&heap, value));
+            }
+            let before = heap.inspect().stats().weak_cleared;
+            roots.set(0, 0);
+            mutator.collect().unwrap();
+            assert_eq!((key_of(&mutator, roots.get(2)), value_of(&mutator, roots.get(2))), (0, 0));
+            assert!(!lives(&heap, value) && !lives(&heap, key) && lives(&heap, roots.get(2)));
+            assert_eq!(heap.inspect().stats().weak_cleared - before, 1);
+            assert!(!set_value(&mutator, roots.get(2), roots.get(2)));
+        }
+        assert_swept_and_valid(&heap);
+    }
+}
+
+/// A young collection clears what is young, says nothing of what is old, and a promotion keeps all.
+#[test]
+fn young_collections_clear_what_is_young() {
+    for config in [YOUNG, YOUNG.verify(true)] {
+        let heap = heap(config.concurrent(Concurrent::Off));
+        let mutator = attach(&heap);
+        let node = node_type(&heap);
+        let mut roots = Slots::new(&heap, 4);
+        for i in 0..2 {
+            roots.set(i, new(&mutator, node));
+            roots.set(2 + i, ephemeron(&mutator, roots.get(i), 0));
+        }
+        roots.set(0, 0);
+        mutator.collect_young().unwrap();
+        assert_eq!([2, 3].map(|i| key_of(&mutator, roots.get(i))), [0, roots.get(1)]);
+        // The key is old by now; its young value is one that a collection keeps.
+        let value = new(&mutator, node);
+        assert!(set_value(&mutator, roots.get(3), value));
+        mutator.collect_young().unwrap();
+        assert!(lives(&heap, value));
+        roots.set(1, 0);
+        mutator.collect_young().unwrap();
+        assert_eq!(value_of(&mutator, roots.get(3)), value);
+        mutator.collect().unwrap();
+        assert_eq!(key_of(&mutator, roots.get(3)), 0);
+        assert!(!lives(&heap, value));
+        // All that is young is kept.
+        heap.set_young_time(Some(core::time::Duration::ZERO));
+        roots.set(0, new(&mutator, node));
+        roots.set(2, ephemeron(&mutator, roots.get(0), 0));
+        let key = roots.get(0);
+        roots.set(0, 0);
+        mutator.collect_young().unwrap();
+        assert_eq!(key_of(&mutator, roots.get(2)), key);
+        heap.set_young_time(None);
+        mutator.collect().unwrap();
+        assert_eq!(key_of(&mutator, roots.get(2)), 0);
+    }
+}
+
+/// A marking in steps: what only a weak read leads to, when the marking has begun without it.
+#[test]
+fn what_a_read_returns_during_a_marking_is_kept() {
+    for config in [PRECISE, YOUNG, PRECISE.verify(true), PRECISE.mark_stack(1)] {
+        // With a log of one entry all objects of a span count as read.
+        let is_exact = config.mark_stack.is_none();
+        let heap = heap(config.concurrent(Concurrent::Off));
+        let mutator = attach(&heap);
+        let node = node_type(&heap);
+        let mut roots = Slots::new(&heap, 8);
+        for i in 0..3 {
+            roots.set(0, new(&mutator, node));
+            roots.set(1, new(&mutator, node));
+            roots.set(2 + i, ephemeron(&mutator, roots.get(0), roots.get(1)));
+        }
+        roots.set(0, 0);
+        roots.set(1, 0);
+        heap.set_young_time(Some(core::time::Duration::ZERO));
+        mutator.collect_young().unwrap();
+        heap.set_young_time(None);
+        assert_eq!(mutator.incremental_marking().begin(), Ok(true));
+        while mutator.incremental_marking().step(10).unwrap() {}
+        roots.set(5, key_of(&mutator, roots.get(2)));
+        roots.set(6, value_of(&mutator, roots.get(3)));
+        let (key, value) = (roots.get(5), roots.get(6));
+        assert!(key != 0 && value != 0);
+        assert_eq!(mutator.incremental_marking().finish(), Ok(true));
+        assert!(lives(&heap, key) && lives(&heap, value));
+        assert_eq!(key_of(&mutator, roots.get(2)), key);
+        assert_eq!(value_of(&mutator, roots.get(3)), value);
+        assert!(!is_exact || key_of(&mutator, roots.get(4)) == 0, "nobody has read it");
+        roots.set(5, 0);
+        roots.set(6, 0);
+        mutator.collect().unwrap();
+        assert_eq!([2, 3].map(|i| key_of(&mutator, roots.get(i))), [0, 0]);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused_and_changes_nothing() {
+    let heap = heap(FULL.concurrent(Concurrent::Off));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let mut roots = Slots::new(&heap, 2);
+    roots.set(0, new(&mutator, node));
+    let outside = Box::new(7u64);
+    for address in [roots.get(0) + 8, &raw const *outside as usize, 8] {
+        // SAFETY: it is refused.
+        let refused = unsafe { mutator.ephemeron(at(address), 0) };
+        assert_eq!(refused, Err(WeakError::NoObject { address }));
+        assert_eq!(mutator.ephemeron_key(at(address)), Err(WeakError::NotWeak { address }));
+    }
+    let arena = Arena::open(&mutator, ArenaKind::Escaping);
+    let inside = arena.data(&mutator, 64, 8).unwrap();
+    // SAFETY: it is refused.
+    let refused = unsafe { mutator.ephemeron(at(inside), 0) }.unwrap_err();
+    assert!(matches!(refused, WeakError::InArena { address, .. } if address == inside), "{refused}");
+    // A value may lie there.
+    roots.set(1, ephemeron(&mutator, roots.get(0), inside));
+    mutator.collect().unwrap();
+    assert_eq!(value_of(&mutator, roots.get(1)), inside);
+    assert!(set_value(&mutator, roots.get(1), 0));
+    arena.close(&mutator);
+    let weak = at(roots.get(1));
+    let misuse = WeakError::Misuse(MisuseError::InNative);
+    assert_eq!(mutator.blocking(|| mutator.ephemeron_key(weak)).unwrap(), Err(misuse));
+    for address in [roots.get(0), roots.get(1) + 8, roots.get(1) + 32 * 1000] {
+        assert_eq!(mutator.ephemeron_value(at(address)), Err(WeakError::NotWeak { address }));
+    }
+    // SAFETY: it is refused.
+    let refused = unsafe { mutator.free(weak) }.unwrap_err();
+    assert!(matches!(refused, FreeError::Refused(heapwood_heap::FreeError::Ephemeron { .. })), "{refused}");
+    assert_eq!(key_of(&mutator, roots.get(1)), roots.get(0));
+    assert_swept_and_valid(&heap);
+}

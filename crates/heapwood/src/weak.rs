@@ -1,0 +1,138 @@
+//! Weak references and ephemerons. Both are objects of the heap, which a value of these types points to, so they live where a
+//! [`Gc`] may. Invariant: what they return is alive, and a `Gc` from then on.
+
+use crate::gc::Gc;
+use crate::like_a_gc::like_a_gc;
+use crate::mutator::Mutator;
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use heapwood_gc::WeakError;
+
+/// A reference to an object that does not keep it alive. Once nothing but such references leads to the object, a collection
+/// clears them.
+///
+/// ```
+/// # use heapwood::{Config, Gc, Heap, Weak};
+/// # // SAFETY: this program keeps no `Gc` but on the stack.
+/// # let heap = unsafe { Heap::new(Config::default()) }?;
+/// # let m = heap.attach()?;
+/// let object: Gc<u64> = m.alloc(7);
+/// let weak: Weak<u64> = m.weak(object);
+/// m.collect();
+/// assert_eq!(weak.get(&m).map(|object| *object), Some(7));
+/// # assert_eq!(*object, 7);
+/// # Ok::<(), heapwood::HeapError>(())
+/// ```
+#[repr(transparent)]
+pub struct Weak<T>(Ephemeron<T, ()>);
+
+/// A pair of a key and a value: the value is kept alive as long as something else leads to the key, and no longer. So whatever is
+/// reached from the value may lead to the key.
+///
+/// ```
+/// # use heapwood::{Config, Gc, Heap};
+/// # // SAFETY: this program keeps no `Gc` but on the stack.
+/// # let heap = unsafe { Heap::new(Config::default()) }?;
+/// # let m = heap.attach()?;
+/// let key = m.alloc(7u64);
+/// let pair = m.ephemeron(key, m.alloc(8u8));
+/// m.collect();
+/// assert_eq!(pair.value(&m).map(|value| *value), Some(8));
+/// # assert_eq!(*key, 7);
+/// # Ok::<(), heapwood::HeapError>(())
+/// ```
+#[repr(transparent)]
+pub struct Ephemeron<K, V> {
+    ptr: NonNull<u8>,
+    _marker: PhantomData<(Gc<K>, Gc<V>)>,
+}
+
+impl Mutator {
+    /// Makes a weak reference to `object`. May collect.
+    ///
+    /// # Panics
+    /// As [`Mutator::alloc`]; and if the object lies in an arena.
+    pub fn weak<T>(&self, object: Gc<T>) -> Weak<T> {
+        Weak(self.make(object, 0))
+    }
+
+    /// Makes an ephemeron of `key` and `value`. May collect.
+    ///
+    /// # Panics
+    /// As [`Mutator::weak`], for the key.
+    pub fn ephemeron<K, V>(&self, key: Gc<K>, value: Gc<V>) -> Ephemeron<K, V> {
+        self.make(key, value.as_ptr() as usize)
+    }
+
+    fn make<K, V>(&self, key: Gc<K>, value: usize) -> Ephemeron<K, V> {
+        let start = NonNull::new(key.as_ptr().cast()).expect("a Gc is not null");
+        // SAFETY: the stack, which the collector scans, has both `Gc`s during the call.
+        let made = unsafe { self.raw().ephemeron(start, value) };
+        core::hint::black_box((key, value));
+        match made {
+            Ok(ptr) => Ephemeron { ptr, _marker: PhantomData },
+            Err(WeakError::Alloc(error)) => self.fail(error),
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+/// # Safety
+/// 1. An object that holds a `T` begins there, if any does, and is alive.
+unsafe fn found<T>(found: Result<Option<NonNull<u8>>, WeakError>) -> Option<Gc<T>> {
+    match found {
+        // SAFETY: contract 1. The thread is attached to the heap, which has found its ephemeron.
+        Ok(found) => found.map(|object| unsafe { Gc::from_raw(object.cast()) }),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+impl<T> Weak<T> {
+    /// The object; `None` if it is dead.
+    ///
+    /// # Panics
+    /// Inside [`Mutator::blocking`], and with a mutator of another heap.
+    #[inline]
+    pub fn get(self, m: &Mutator) -> Option<Gc<T>> {
+        self.0.key(m)
+    }
+}
+
+impl<K, V> Ephemeron<K, V> {
+    /// The key; `None` if it is dead.
+    ///
+    /// # Panics
+    /// As [`Weak::get`].
+    #[inline]
+    pub fn key(self, m: &Mutator) -> Option<Gc<K>> {
+        // SAFETY: it was made with a `Gc<K>` for its key.
+        unsafe { found(m.raw().ephemeron_key(self.ptr)) }
+    }
+
+    /// The value; `None` if the key is dead.
+    ///
+    /// # Panics
+    /// As [`Weak::get`].
+    #[inline]
+    pub fn value(self, m: &Mutator) -> Option<Gc<V>> {
+        // SAFETY: it was made with a `Gc<V>` for its value, and has been given no other since.
+        unsafe { found(m.raw().ephemeron_value(self.ptr)) }
+    }
+
+    /// Changes the value; false if the key is dead.
+    ///
+    /// # Panics
+    /// As [`Weak::get`].
+    pub fn set_value(self, m: &Mutator, value: Gc<V>) -> bool {
+        // SAFETY: an object of the heap.
+        match unsafe { m.raw().set_ephemeron_value(self.ptr, value.as_ptr() as usize) } {
+            Ok(is_there) => is_there,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+like_a_gc! {
+    {T} Weak<T>;
+    {K, V} Ephemeron<K, V>;
+}

@@ -1,0 +1,178 @@
+//! Weak maps and sets: tables that keep none of their keys alive. They are objects of the heap, as [`Gc`] is a pointer to one, and
+//! may be shared by threads. Invariant: what they return is alive, and a `Gc` from then on.
+
+use crate::gc::Gc;
+use crate::like_a_gc::like_a_gc;
+use crate::mutator::Mutator;
+use core::hash::{BuildHasher, BuildHasherDefault, Hash};
+use core::marker::PhantomData;
+use core::ptr::NonNull;
+use heapwood_gc::WeakError;
+use std::hash::DefaultHasher;
+
+/// A map by the identity of its keys, whose values live as long as something else leads to their keys. A value may lead to its
+/// key.
+///
+/// ```
+/// # use heapwood::{Config, Heap, WeakMap};
+/// # // SAFETY: this program keeps no `Gc` but on the stack.
+/// # let heap = unsafe { Heap::new(Config::default()) }?;
+/// # let m = heap.attach()?;
+/// let names: WeakMap<u64, u32> = m.weak_map();
+/// let key = m.alloc(7u64);
+/// names.insert(&m, key, m.alloc(70));
+/// assert_eq!(names.get(&m, key).map(|value| *value), Some(70));
+/// # Ok::<(), heapwood::HeapError>(())
+/// ```
+#[repr(transparent)]
+pub struct WeakMap<K, V> {
+    table: NonNull<u8>,
+    _marker: PhantomData<(Gc<K>, Gc<V>)>,
+}
+
+/// A set of objects that it does not keep alive, in which equal ones are one: a table of interned strings, types, symbols.
+///
+/// ```
+/// # use heapwood::{Config, Heap, WeakSet};
+/// # // SAFETY: this program keeps no `Gc` but on the stack.
+/// # let heap = unsafe { Heap::new(Config::default()) }?;
+/// # let m = heap.attach()?;
+/// let numbers: WeakSet<u64> = m.weak_set();
+/// let one = numbers.intern(&m, m.alloc(7));
+/// assert!(numbers.intern(&m, m.alloc(7)).ptr_eq(one));
+/// # Ok::<(), heapwood::HeapError>(())
+/// ```
+#[repr(transparent)]
+pub struct WeakSet<T> {
+    table: NonNull<u8>,
+    _marker: PhantomData<Gc<T>>,
+}
+
+impl Mutator {
+    fn done<R>(&self, result: Result<R, WeakError>) -> R {
+        match result {
+            Ok(result) => result,
+            Err(WeakError::Alloc(error)) => self.fail(error),
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Makes an empty weak map. May collect.
+    ///
+    /// # Panics
+    /// As [`Mutator::alloc`].
+    pub fn weak_map<K, V>(&self) -> WeakMap<K, V> {
+        WeakMap { table: self.done(self.raw().weak_table()), _marker: PhantomData }
+    }
+
+    /// Makes an empty weak set. May collect.
+    ///
+    /// # Panics
+    /// As [`Mutator::alloc`].
+    pub fn weak_set<T: Hash + Eq>(&self) -> WeakSet<T> {
+        WeakSet { table: self.done(self.raw().weak_table()), _marker: PhantomData }
+    }
+}
+
+fn start<T>(object: Gc<T>) -> NonNull<u8> {
+    NonNull::new(object.as_ptr().cast()).expect("a Gc is not null")
+}
+
+impl<K, V> WeakMap<K, V> {
+    /// The value of a key.
+    ///
+    /// # Panics
+    /// Inside [`Mutator::blocking`], and with a mutator of another heap; so the others.
+    pub fn get(self, m: &Mutator, key: Gc<K>) -> Option<Gc<V>> {
+        let value = m.done(m.raw().weak_table_get(self.table, start(key))).flatten();
+        // SAFETY: the table has values that were `Gc<V>`s.
+        value.map(|value| unsafe { Gc::from_raw(value.cast()) })
+    }
+
+    /// Sets the value of a key; whether the key is new. May collect.
+    ///
+    /// # Panics
+    /// Also as [`Mutator::alloc`], and if the key lies in an arena.
+    pub fn insert(self, m: &Mutator, key: Gc<K>, value: Gc<V>) -> bool {
+        // SAFETY: the stack, which the collector scans, has all three during the call.
+        let set = unsafe { m.raw().weak_table_set(self.table, start(key), value.as_ptr() as usize) };
+        core::hint::black_box((self.table, key, value));
+        m.done(set)
+    }
+
+    /// Removes a key; whether the map had it.
+    pub fn remove(self, m: &Mutator, key: Gc<K>) -> bool {
+        m.done(m.raw().weak_table_remove(self.table, start(key)))
+    }
+
+    /// The number of keys that no collection has found dead. It looks at all places.
+    pub fn len(self, m: &Mutator) -> usize {
+        m.done(m.raw().weak_table_len(self.table))
+    }
+
+    /// Whether there is no such key.
+    pub fn is_empty(self, m: &Mutator) -> bool {
+        self.len(m) == 0
+    }
+
+    /// Calls `f` with each key and its value. What `f` inserts may be seen or not, and then others twice.
+    pub fn for_each(self, m: &Mutator, mut f: impl FnMut(Gc<K>, Gc<V>)) {
+        let mut position = 0;
+        while let Some((key, value)) = m.done(m.raw().weak_table_next(self.table, &mut position)) {
+            if let Some(value) = value {
+                // SAFETY: the table has keys and values that were such `Gc`s.
+                unsafe { f(Gc::from_raw(key.cast()), Gc::from_raw(value.cast())) };
+            }
+        }
+    }
+}
+
+impl<T: Hash + Eq> WeakSet<T> {
+    fn hash(object: &T) -> usize {
+        BuildHasherDefault::<DefaultHasher>::default().hash_one(object) as usize
+    }
+
+    /// The object of the set that is equal to this one; if there is none, this one, which is in the set then. May collect.
+    ///
+    /// `Eq` of `T` is called, which must not use a heap.
+    ///
+    /// # Panics
+    /// As [`WeakMap::insert`].
+    pub fn intern(self, m: &Mutator, object: Gc<T>) -> Gc<T> {
+        // SAFETY: the stack has table and object during the call; a candidate is alive, and was a `Gc<T>`.
+        let found = unsafe {
+            let is_equal = |candidate: NonNull<u8>| *candidate.cast::<T>().as_ref() == *object;
+            m.raw().weak_table_intern(self.table, Self::hash(&object), is_equal, start(object))
+        };
+        core::hint::black_box((self.table, object));
+        // SAFETY: as above.
+        unsafe { Gc::from_raw(m.done(found).cast()) }
+    }
+
+    /// The object of the set that is equal to a value.
+    ///
+    /// # Panics
+    /// As [`WeakMap::get`].
+    pub fn find(self, m: &Mutator, value: &T) -> Option<Gc<T>> {
+        // SAFETY: a candidate is alive, and was a `Gc<T>`.
+        let is_equal = |candidate: NonNull<u8>| unsafe { *candidate.cast::<T>().as_ref() == *value };
+        let found = m.done(m.raw().weak_table_find(self.table, Self::hash(value), is_equal));
+        // SAFETY: as above.
+        found.map(|object| unsafe { Gc::from_raw(object.cast()) })
+    }
+
+    /// The number of objects that no collection has found dead. It looks at all places.
+    pub fn len(self, m: &Mutator) -> usize {
+        m.done(m.raw().weak_table_len(self.table))
+    }
+
+    /// Whether there is no such object.
+    pub fn is_empty(self, m: &Mutator) -> bool {
+        self.len(m) == 0
+    }
+}
+
+like_a_gc! {
+    {K, V} WeakMap<K, V>;
+    {T} WeakSet<T>;
+}

@@ -1,0 +1,151 @@
+//! Weak references and ephemerons as safe code has them: in objects, on stacks, and on several threads.
+
+use crate::common::*;
+use heapwood::{Ephemeron, Gc, GcCell, Mutator, Root, Shared, Trace, Weak, WeakMap, WeakSet};
+
+#[derive(Trace)]
+struct Holder {
+    weak: Option<Weak<u64>>,
+    pair: Option<Ephemeron<u64, u32>>,
+}
+
+#[inline(never)]
+fn make(m: &Mutator, number: u64) -> (Root<Holder>, Root<u64>) {
+    let object = m.alloc(number);
+    let holder =
+        Holder { weak: Some(m.weak(object)), pair: Some(m.ephemeron(object, m.alloc(number as u32))) };
+    (m.root(m.alloc(holder)), m.root(object))
+}
+
+#[inline(never)]
+fn read(m: &Mutator, holder: &Root<Holder>) -> [Option<u64>; 3] {
+    let holder = holder.get(m);
+    let pair = holder.pair.unwrap();
+    let (key, value) = (pair.key(m).map(|key| *key), pair.value(m).map(|value| u64::from(*value)));
+    [holder.weak.unwrap().get(m).map(|object| *object), key, value]
+}
+
+#[test]
+fn references_are_cleared_when_their_objects_are_dead() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let (holders, mut objects): (Vec<_>, Vec<_>) = (0..100).map(|i| make(&m, i)).unzip();
+    m.collect();
+    assert!((0..100).all(|i| read(&m, &holders[i]) == [Some(i as u64); 3]));
+    objects.truncate(50);
+    scrub();
+    m.collect();
+    assert!((0..50).all(|i| read(&m, &holders[i]) == [Some(i as u64); 3]));
+    let cleared = (50..100).filter(|&i| read(&m, &holders[i]) == [None; 3]).count();
+    assert!(cleared >= 45, "{cleared} of 50: stale words keep the others");
+    assert!(
+        (50..100).all(|i| matches!(read(&m, &holders[i]), [None, None, None] | [Some(_), Some(_), Some(_)]))
+    );
+}
+
+#[test]
+fn the_value_of_an_ephemeron_changes_while_its_key_is_alive() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let key = m.alloc(1u64);
+    let pair = m.ephemeron(key, m.alloc(2u32));
+    assert!(pair.set_value(&m, m.alloc(3)));
+    m.collect();
+    assert_eq!((*pair.key(&m).unwrap(), *pair.value(&m).unwrap()), (1, 3));
+    assert!(pair.key(&m).unwrap().ptr_eq(key));
+}
+
+/// A table that threads share: each may find what another has made, until that is dead.
+#[derive(Trace, Shared)]
+struct Table {
+    slots: [GcCell<Option<Gc<Entry>>>; 16],
+}
+
+#[derive(Trace, Shared)]
+struct Entry {
+    weak: Weak<[u64; 2]>,
+}
+
+#[test]
+fn threads_read_each_others_weak_references() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let table: Root<Table> = m.root(m.alloc(Table { slots: core::array::from_fn(|_| GcCell::new(None)) }));
+    let work = |thread: u64| {
+        let m = heap.attach().unwrap();
+        let mut found = 0;
+        for i in 0..20_000u64 {
+            let table = table.get(&m);
+            let number = i << 8 | thread;
+            let object = m.alloc([number, !number]);
+            let entry = m.alloc(Entry { weak: m.weak(object) });
+            table.slots[(i * 7 + thread) as usize % 16].set(&m, Some(entry));
+            if let Some(entry) = table.slots[(i * 5) as usize % 16].get()
+                && let Some(object) = entry.weak.get(&m)
+            {
+                assert_eq!(object[0], !object[1], "an object that is alive");
+                found += 1;
+            }
+        }
+        found
+    };
+    let work = &work;
+    let found: usize = m.blocking(|| {
+        std::thread::scope(|scope| {
+            let threads = [1, 2, 3].map(|thread| scope.spawn(move || work(thread)));
+            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
+        })
+    });
+    assert!(found > 0);
+}
+
+#[test]
+#[should_panic(expected = "lies in arena")]
+fn a_weak_reference_into_an_arena_is_refused() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let arena = heapwood::Arena::new(&m);
+    m.weak(arena.alloc_gc(7u64));
+}
+
+#[inline(never)]
+fn fill(m: &Mutator, tables: &Root<Tables>) -> Vec<Root<u64>> {
+    let Tables { map, set } = *tables.get(m);
+    let keys = (0..100u64).map(|i| {
+        let key = set.intern(m, m.alloc(i));
+        assert!(map.insert(m, key, m.alloc(2 * i)) && set.intern(m, m.alloc(i)).ptr_eq(key));
+        m.root(key)
+    });
+    keys.collect()
+}
+
+#[derive(Trace)]
+struct Tables {
+    map: WeakMap<u64, u64>,
+    set: WeakSet<u64>,
+}
+
+#[test]
+fn tables_have_the_keys_that_are_alive() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let tables = m.root(m.alloc(Tables { map: m.weak_map(), set: m.weak_set() }));
+    let mut keys = fill(&m, &tables);
+    keys.truncate(50);
+    scrub();
+    m.collect();
+    let Tables { map, set } = *tables.get(&m);
+    assert!((50..56).contains(&map.len(&m)) && (50..56).contains(&set.len(&m)), "{}", map.len(&m));
+    let mut seen = 0;
+    map.for_each(&m, |key, value| {
+        assert_eq!(2 * *key, *value);
+        seen += 1;
+    });
+    assert_eq!(seen, map.len(&m));
+    for (i, key) in keys.iter().enumerate() {
+        let key = key.get(&m);
+        assert!(set.find(&m, &(i as u64)).unwrap().ptr_eq(key));
+        assert_eq!(map.get(&m, key).map(|value| *value), Some(2 * i as u64));
+        assert!(map.remove(&m, key) && map.get(&m, key).is_none());
+    }
+}
