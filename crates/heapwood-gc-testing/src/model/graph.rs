@@ -40,6 +40,19 @@ pub enum Word {
     Raw(Masked),
 }
 
+/// What an ephemeron has that the program may rely on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pair {
+    Of {
+        key: Id,
+        value: Option<Id>,
+    },
+    /// The key is dead, and the ephemeron was cleared.
+    Cleared,
+    /// The key is dead, and perhaps a stray word keeps it.
+    Unknown,
+}
+
 pub struct Object {
     pub at: Masked,
     pub kind: usize,
@@ -49,6 +62,8 @@ pub struct Object {
     pub edges: HashMap<u32, Edge>,
     /// By word, what is left of pointers into arenas that were closed.
     pub stale: HashMap<u32, Masked>,
+    /// Of an ephemeron, which has no edges.
+    pub pair: Option<Pair>,
     /// The arena that it lies in: all that lie there live as long as one does.
     pub arena: Option<u64>,
     /// A word without pointer meaning that holds some object's address.
@@ -100,6 +115,7 @@ impl Model {
             serial: Some(self.serials),
             edges: HashMap::new(),
             stale: HashMap::new(),
+            pair: None,
             arena: None,
             decoy: None,
             old,
@@ -156,23 +172,39 @@ impl Model {
     pub fn reachable(&self, roots: impl Iterator<Item = Id>) -> (Vec<bool>, Vec<Id>) {
         let mut seen = vec![false; self.objects.len()];
         let (mut order, mut arenas): (Vec<Id>, HashSet<u64>) = Default::default();
-        let mut reach = |order: &mut Vec<Id>, id: Id| {
+        let reach = |seen: &mut Vec<bool>, order: &mut Vec<Id>, id: Id| {
             if !core::mem::replace(&mut seen[id.0], true) {
                 order.push(id);
             }
         };
-        roots.for_each(|root| reach(&mut order, root));
+        roots.for_each(|root| reach(&mut seen, &mut order, root));
         let mut at = 0;
-        while at < order.len() {
-            let object = self.get(order[at]);
-            object.edges.values().for_each(|edge| reach(&mut order, edge.to));
-            if let Some(arena) = object.arena
-                && arenas.insert(arena)
-            {
-                let holds = &self.arenas[&arena];
-                holds.values.iter().chain(&holds.passed).for_each(|&id| reach(&mut order, id));
+        // The value of an ephemeron is an edge once its key is reached: by rounds, unlike the collector.
+        let (mut undecided, mut goes_on): (Vec<(Id, Id)>, bool) = (Vec::new(), true);
+        while goes_on {
+            while at < order.len() {
+                let object = self.get(order[at]);
+                object.edges.values().for_each(|edge| reach(&mut seen, &mut order, edge.to));
+                if let Some(Pair::Of { key, value: Some(value) }) = object.pair {
+                    undecided.push((key, value));
+                }
+                if let Some(arena) = object.arena
+                    && arenas.insert(arena)
+                {
+                    let holds = &self.arenas[&arena];
+                    holds.values.iter().chain(&holds.passed).for_each(|&id| reach(&mut seen, &mut order, id));
+                }
+                at += 1;
             }
-            at += 1;
+            goes_on = false;
+            undecided.retain(|&(key, value)| {
+                let is_held = seen[key.0];
+                if is_held {
+                    reach(&mut seen, &mut order, value);
+                    goes_on = true;
+                }
+                !is_held
+            });
         }
         (seen, order)
     }

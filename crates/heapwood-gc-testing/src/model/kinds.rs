@@ -91,6 +91,8 @@ pub struct Kinds {
     weights: usize,
     /// That of arenas' headers, and the weights of what lies in arenas.
     pub header: usize,
+    /// That of ephemerons.
+    pub ephemeron: usize,
     in_arenas: usize,
 }
 
@@ -367,6 +369,8 @@ impl Kinds {
             Slots::Precise,
         );
         m.all[header].lies = Storage::Header;
+        let ephemeron = m.all.len();
+        m.add("ephemeron", 0, ObjectType::no_pointers(4 * WORD), Vec::new(), Slots::Precise);
         m.in_arena(10, 1, vec![0]);
         m.in_arena(30, 2, vec![0, 1]);
         m.in_arena(10, 3, vec![1]);
@@ -385,7 +389,7 @@ impl Kinds {
             all.map(|k| k.weight).sum()
         };
         let (weights, in_arenas) = (weigh(false), weigh(true));
-        Kinds { all: m.all, weights, header, in_arenas }
+        Kinds { all: m.all, weights, header, ephemeron, in_arenas }
     }
 
     /// A kind that lies in the heap, by weight.

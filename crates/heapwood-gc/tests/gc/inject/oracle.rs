@@ -168,3 +168,11 @@ fn libraries_that_are_not_looked_at_are_caught() {
         assert!(!library_holds_what_it_keeps(Some((Fault::LibrariesNotUpdated, 1)), &file));
     });
 }
+
+/// Ephemerons in the graph that outlive their keys, or whose values do.
+#[test]
+fn ephemerons_that_are_cleared_late_or_keep_values_of_dead_keys_are_caught() {
+    caught(false, Some((Fault::EphemeronLate, 5)), 6_000).at_least(20, 90);
+    caught(true, Some((Fault::EphemeronLate, 5)), 20_000).at_least(15, 75);
+    caught(false, Some((Fault::EphemeronKeyTaken, 1)), 6_000).at_least(20, 90);
+}

@@ -5,7 +5,7 @@
 use super::world::World;
 use heapwood_gc::QuietHeap;
 use heapwood_gc::Stats;
-use heapwood_gc_testing::model::graph::{Id, Masked};
+use heapwood_gc_testing::model::graph::{Id, Masked, Pair};
 use heapwood_gc_testing::model::kinds::{Kind, Storage};
 use heapwood_heap::Address;
 
@@ -66,6 +66,8 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
     if stats.barrier_violations != 0 {
         return Err(format!("{} stores went around the barrier", stats.barrier_violations));
     }
+    // What was remembered of freed objects may keep more than must be.
+    clear(world, &kept, exact && !world.freed);
     for &id in &order {
         object(world, id)?;
     }
@@ -113,6 +115,35 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
     Ok(())
 }
 
+/// Of what is kept, ephemerons whose keys are not were cleared, unless a stray word may keep a key.
+fn clear(world: &mut World, kept: &[bool], exact: bool) {
+    let ephemerons: Vec<Id> =
+        world.model.all().filter(|(_, object)| object.pair.is_some()).map(|(id, _)| id).collect();
+    for id in ephemerons.into_iter().filter(|id| kept[id.0]) {
+        if let Some(Pair::Of { key, .. }) = world.model.get(id).pair
+            && !kept[key.0]
+        {
+            world.model.get_mut(id).pair = Some(if exact { Pair::Cleared } else { Pair::Unknown });
+        }
+    }
+}
+
+/// The words of an ephemeron that the program may rely on.
+fn ephemeron(world: &World, id: Id, pair: Pair) -> Outcome {
+    let at = world.addr(id);
+    // SAFETY: the object was just found, and has four words.
+    let found = [0, 1].map(|i| unsafe { (at as *const usize).add(i).read() });
+    let wanted = match pair {
+        Pair::Of { key, value } => [world.addr(key), value.map_or(0, |value| world.addr(value))],
+        Pair::Cleared => [0, 0],
+        Pair::Unknown => return Ok(()),
+    };
+    match found == wanted {
+        true => Ok(()),
+        false => Err(format!("the ephemeron at {at:#x} holds {found:x?}, and not {wanted:x?} ({pair:?})")),
+    }
+}
+
 fn kind(world: &World, id: Id) -> &Kind {
     &world.kinds.all[world.model.get(id).kind]
 }
@@ -140,6 +171,9 @@ pub(crate) fn object(world: &World, id: Id) -> Outcome {
     }
     if kind.lies == Storage::Header {
         return Ok(());
+    }
+    if let Some(pair) = object.pair {
+        return ephemeron(world, id, pair);
     }
     let mut linked = 0;
     for w in 0..kind.words() {

@@ -13,6 +13,7 @@
 
 pub(crate) mod arenas;
 pub(crate) mod check;
+mod ephemerons;
 pub(crate) mod program;
 pub(crate) mod settings;
 pub(crate) mod world;
@@ -41,6 +42,10 @@ fn play(settings: &Settings) {
     assert!(
         !settings.young || all.young > 0 && all.late > 0 && all.frees > 0 && all.reused > 0,
         "all that young collections have to do with"
+    );
+    assert!(
+        settings.disturbed() || all.weak_cleared > total as u64 / 2000 || total < 40_000,
+        "ephemerons were cleared"
     );
     assert!(all.arenas > 10 && (all.collected_arenas > 0 || total < 40_000), "arenas were used");
     assert!(!settings.config.verify || all.verified == all.collections, "every collection was verified");

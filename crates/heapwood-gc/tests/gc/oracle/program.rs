@@ -8,7 +8,7 @@ use super::world::World;
 use core::ptr::NonNull;
 use core::time::Duration;
 use heapwood_gc::AllocError;
-use heapwood_gc_testing::model::graph::{Edge, Id, Masked, Word};
+use heapwood_gc_testing::model::graph::{Edge, Id, Masked, Pair, Word};
 use heapwood_gc_testing::model::kinds::{Slots, Storage, WORD};
 use heapwood_heap::{Address, Collection, ObjectRef};
 
@@ -33,6 +33,8 @@ pub(crate) struct Done {
     /// Arenas, and those of them that the collector freed.
     pub(crate) arenas: usize,
     pub(crate) collected_arenas: usize,
+    /// Ephemerons that were cleared.
+    pub(crate) weak_cleared: u64,
 }
 
 impl Done {
@@ -50,6 +52,7 @@ impl Done {
         self.answered += other.answered;
         self.arenas += other.arenas;
         self.collected_arenas += other.collected_arenas;
+        self.weak_cleared += other.weak_cleared;
     }
 }
 
@@ -83,6 +86,7 @@ pub(crate) fn play(world: &mut World, seed: u64, steps: usize) -> Result<Done, S
         answered: world.answered,
         arenas: world.opened,
         collected_arenas: world.collected_arenas,
+        weak_cleared: stats.weak_cleared,
     })
 }
 
@@ -101,6 +105,9 @@ impl World {
         }
         if self.settings.disturbed() && self.rng.one_in(250) {
             return self.answer_in_handler();
+        }
+        if !self.settings.disturbed() && self.rng.one_in(40) {
+            return self.use_ephemerons();
         }
         // Long stretches of building up, shorter ones of everything mixed.
         if self.rng.one_in(if self.growing { 8000 } else { 2000 }) {
@@ -210,7 +217,7 @@ impl World {
 
     /// Some object: one that was reachable at the last collection or is newer, so that it exists until the next, or
     /// one found by a walk.
-    fn walk(&mut self) -> Option<Id> {
+    pub(super) fn walk(&mut self) -> Option<Id> {
         if self.settings.young && !self.young.is_empty() && self.rng.one_in(4) {
             return Some(self.young[self.rng.below(self.young.len())]);
         }
@@ -399,7 +406,7 @@ impl World {
     }
 
     /// Compares if a collection has come since there were so many, before what is at `newest` was made.
-    fn came(&mut self, before: u64, newest: Option<usize>) -> Outcome {
+    pub(super) fn came(&mut self, before: u64, newest: Option<usize>) -> Outcome {
         if self.heap.inspect().stats().collections == before || self.settings.disturbed() {
             return Ok(());
         }
@@ -506,7 +513,7 @@ impl World {
     }
 
     /// Makes some root refer to `id`.
-    fn root(&mut self, id: Id) {
+    pub(super) fn root(&mut self, id: Id) {
         match if self.growing { 9 } else { self.rng.below(10) } {
             0 => {
                 let block = self.rng.below(self.ranges.len());
@@ -611,6 +618,13 @@ impl World {
         let Some(victim) = self.walk() else { return Ok(()) };
         if self.model.get(victim).arena.is_some() {
             return self.refuses_to_free(victim);
+        }
+        // The collector frees ephemerons, and who frees a key promises that nobody reads it.
+        let pairs = || self.model.all().filter_map(|(_, object)| object.pair);
+        let is_in_pair = pairs()
+            .any(|pair| matches!(pair, Pair::Of { key, value } if key == victim || value == Some(victim)));
+        if is_in_pair || self.model.get(victim).pair.is_some() {
+            return Ok(());
         }
         let is_passed = self.model.arenas.values().any(|holds| holds.passed.contains(&victim));
         if is_passed || self.roots().contains(&victim) {
