@@ -536,3 +536,37 @@ fn a_kernel_that_refuses_costs_no_entry_and_no_order() {
         "{at_registration} refused to registrations, {later} to collections"
     );
 }
+
+/// The heap of which a trace function has all queued, on another thread.
+static QUEUES_ALL: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" fn queue_all_elsewhere(_: *mut u8, _: usize, _: *mut heapwood_layout::TraceContext) {
+    let heap = QUEUES_ALL.swap(0, Ordering::Relaxed);
+    if heap != 0 {
+        // SAFETY: the test's heap lives until this thread has been joined.
+        let all = move || unsafe { &*(heap as *const Heap) }.finalize_all().unwrap();
+        assert_eq!(std::thread::spawn(all).join().unwrap(), 1);
+    }
+}
+
+/// A thread that is not attached does not stop: it may queue all in the middle of a marking, which has looked at the queues before.
+#[test]
+fn what_is_queued_in_a_pause_is_kept() {
+    for config in [FULL, YOUNG] {
+        let heap = heap(config.concurrent(Concurrent::Off));
+        let mutator = attach(&heap);
+        let traced = heapwood_layout::TypeDescriptor::traced(64, queue_all_elsewhere).unwrap();
+        let traced = heap.types().register(&traced).unwrap();
+        let mut roots = Slots::new(&heap, 2);
+        node_with_list(&mutator, &mut roots, 0, 5);
+        register(&mutator, roots.get(0), FinalizeOrder::AtOnce, 5);
+        roots.set(0, 0);
+        roots.set(1, new(&mutator, traced));
+        QUEUES_ALL.store(&raw const *heap as usize, Ordering::Relaxed);
+        mutator.collect_young().unwrap();
+        assert_eq!((QUEUES_ALL.load(Ordering::Relaxed), heap.finalizers()), (0, (0, 1)));
+        (0..20_000).for_each(|_| _ = new(&mutator, node_type(&heap)));
+        mutator.collect().unwrap();
+        check_node(address(take(&mutator, OWN).unwrap()), 5);
+    }
+}
