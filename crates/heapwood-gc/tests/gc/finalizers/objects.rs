@@ -559,13 +559,14 @@ fn what_is_queued_in_a_pause_is_kept() {
         let traced = heap.types().register(&traced).unwrap();
         let mut roots = Slots::new(&heap, 2);
         node_with_list(&mutator, &mut roots, 0, 5);
-        register(&mutator, roots.get(0), FinalizeOrder::AtOnce, 5);
+        let object = roots.get(0);
+        register(&mutator, object, FinalizeOrder::AtOnce, 5);
         roots.set(0, 0);
         roots.set(1, new(&mutator, traced));
         QUEUES_ALL.store(&raw const *heap as usize, Ordering::Relaxed);
         mutator.collect_young().unwrap();
         assert_eq!((QUEUES_ALL.load(Ordering::Relaxed), heap.finalizers()), (0, (0, 1)));
-        (0..20_000).for_each(|_| _ = new(&mutator, node_type(&heap)));
+        assert!(lives(&heap, object) && lives(&heap, get(object, 0)));
         mutator.collect().unwrap();
         check_node(address(take(&mutator, OWN).unwrap()), 5);
     }
