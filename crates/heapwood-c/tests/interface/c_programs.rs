@@ -203,6 +203,18 @@ fn what_is_weak_is_cleared_when_it_is_dead() {
 }
 
 #[test]
+fn ports_are_flushed_and_closed() {
+    let directory = Path::new(OUT).join("ports");
+    std::fs::create_dir_all(&directory).unwrap();
+    let text = passes("examples/ports.c", &[&[directory.to_str().unwrap(), "300"]]);
+    assert_eq!(text, "900 ports were flushed, 300 files closed\n");
+    for number in 0..300 {
+        let lines = std::fs::read_to_string(directory.join(number.to_string())).unwrap();
+        assert_eq!(lines.lines().count(), 30, "of file {number}");
+    }
+}
+
+#[test]
 fn hooks_are_called_in_each_pause() {
     assert_eq!(passes("tests/c/hooks.c", &[&[], &["beside"], &["verify"]]), "each pause is told\n");
 }

@@ -82,8 +82,8 @@ impl Collector {
             },
         };
         let mut marked = MarkTotals::default();
-        if pass == Pass::Rest && finalizers.has_unseen_queued() {
-            // Since the snapshot the program has queued all that was registered.
+        if finalizers.has_unseen_queued(pass) {
+            // The program has queued all that was registered, since the snapshot, or on a thread that did not stop.
             marked = marking.revive(pause, revived, |marker| {
                 finalizers.for_each_queued(|at| marker.slots(at..at + WORD));
             });

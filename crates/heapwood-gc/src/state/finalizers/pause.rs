@@ -34,9 +34,9 @@ impl<'f> FinalizersInPause<'f> {
         self.table().look(pass, is_dead, prefetch)
     }
 
-    /// Whether objects may be on a queue that a marking which ends has not seen there.
-    pub(crate) fn has_unseen_queued(&self) -> bool {
-        self.table().has_unseen_queued()
+    /// Whether objects may be on a queue that the marking which has ended has not seen there.
+    pub(crate) fn has_unseen_queued(&self, pass: Pass) -> bool {
+        self.table().has_unseen_queued(pass)
     }
 
     /// Calls `f` with the address of each word that holds an object on a queue.

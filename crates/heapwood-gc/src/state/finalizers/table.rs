@@ -148,9 +148,10 @@ impl Table {
         is_registered || is_queued
     }
 
-    /// Whether objects may be on a queue that the marking which ends has not seen there.
-    pub(super) fn has_unseen_queued(&self) -> bool {
-        self.has_unseen_queued.get()
+    /// Whether objects may be on a queue that the marking which has ended has not seen there: those of this cycle, and of a marking
+    /// beside the program.
+    pub(super) fn has_unseen_queued(&self, pass: Pass) -> bool {
+        self.has_young_queued.get() || pass == Pass::Rest && self.has_unseen_queued.get()
     }
 
     /// Cancels a registration; returns its tag.

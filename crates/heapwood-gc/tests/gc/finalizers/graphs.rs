@@ -252,13 +252,17 @@ impl<'h> Graphs<'h> {
             16..20 => self.register(a),
             20..24 => self.set(a, None),
             24 => self.cancel(),
+            25 if self.heap.config().concurrent == Concurrent::Always => {
+                _ = self.mutator.incremental_marking().ask_marker();
+                self.mutator.blocking(std::thread::yield_now).unwrap();
+            }
             25 => (0..self.rng.below(50)).for_each(|_| _ = new(self.mutator, node_type(self.heap))),
             26..28 => self.mutator.collect_young().unwrap(),
             28 => {
                 self.take(false);
                 self.mutator.collect().unwrap();
                 self.take(true);
-                self.is_marking = false;
+                self.is_marking = self.heap.config().concurrent != Concurrent::Off;
             }
             29 => {
                 self.is_marking = true;
@@ -287,7 +291,7 @@ pub(crate) fn play(heap: &Heap, seed: u64, steps: usize) -> [usize; 4] {
         registered: BTreeMap::new(),
         queues,
         serial: 0,
-        is_marking: false,
+        is_marking: heap.config().concurrent != Concurrent::Off,
         counts: [0; 4],
     };
     (0..steps).for_each(|_| graphs.step());
@@ -300,7 +304,7 @@ pub(crate) fn play(heap: &Heap, seed: u64, steps: usize) -> [usize; 4] {
         (0..SLOTS).for_each(|slot| graphs.set(slot, None));
         mutator.collect().unwrap();
         graphs.take(true);
-        graphs.is_marking = false;
+        graphs.is_marking = heap.config().concurrent != Concurrent::Off;
         (0..SLOTS).for_each(|slot| graphs.set(slot, None));
         assert!(graphs.registered.len() <= before);
     }
@@ -309,14 +313,26 @@ pub(crate) fn play(heap: &Heap, seed: u64, steps: usize) -> [usize; 4] {
     counts
 }
 
+/// Heaps that collect at each allocation, and those whose markers go on beside the program.
+const MORE: [Config; 4] = {
+    let beside = PRECISE.concurrent(Concurrent::Always).min_heap(1 << 20);
+    [
+        PRECISE.stress(true).concurrent(Concurrent::Off),
+        YOUNG.stress(true).verify(true),
+        beside,
+        beside.verify(true),
+    ]
+};
+
 #[test]
 fn random_graphs_come_back_in_order() {
     let mut all = [0; 4];
-    for (config, seed) in PLAYED.iter().zip(first_seed()..) {
+    for (config, seed) in PLAYED.iter().chain(&MORE).zip(first_seed()..) {
         let heap = heap(*config);
+        let steps = if config.stress { 500 } else { 3000 };
         for round in 0..amount("HEAPWOOD_FINALIZERS", 50, 3) as u64 {
             heap.set_young_time((round % 3 == 1).then_some(core::time::Duration::ZERO));
-            let counts = play(&heap, seed + 100 * round, 3000);
+            let counts = play(&heap, seed + 100 * round, steps);
             (0..4).for_each(|i| all[i] += counts[i]);
         }
         assert_swept_and_valid(&heap);

@@ -3,6 +3,7 @@
 
 use super::*;
 use heapwood_gc::{FinalizeOrder, Finalized};
+use heapwood_os::testing::faulty::Faulty;
 
 /// Registers an object for the heap's own queue.
 fn register(mutator: &Mutator, object: usize, order: FinalizeOrder, tag: usize) {
@@ -493,4 +494,80 @@ fn a_child_has_the_objects_that_wait() {
             assert!(all == 100 && libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
         })
         .well();
+}
+
+/// The kernel refuses one request after the other: registering says so, and changes nothing; a collection goes on, and keeps the order of
+/// what leads to no other again.
+#[test]
+fn a_kernel_that_refuses_costs_no_entry_and_no_order() {
+    let (mut at_registration, mut later) = (0, 0);
+    for refused in 0..20 {
+        let kernel: &'static Faulty = Box::leak(Box::default());
+        let heap = Heap::create(kernel, FULL.concurrent(Concurrent::Off).background_release(false)).unwrap();
+        let mutator = attach(&heap);
+        let mut roots = Slots::new(&heap, 3);
+        (0..3).for_each(|i| roots.set(i, new(&mutator, node_type(&heap))));
+        (0..2).for_each(|i| link(&mutator, roots.get(i), 0, roots.get(i + 1)));
+        mutator.collect().unwrap();
+        let before = kernel.requests();
+        kernel.refuse(refused);
+        for i in 0..3 {
+            let object = NonNull::new(roots.get(i) as *mut u8).unwrap();
+            let register = || mutator.finalize(object, OWN, FinalizeOrder::Ordered, i);
+            if let Err(error) = register() {
+                assert!(matches!(error, FinalizeError::Kernel(_)) && heap.finalizers() == (i, 0), "{error}");
+                at_registration += 1;
+                register().unwrap();
+            }
+        }
+        let registered = kernel.requests() - before;
+        (0..3).for_each(|i| roots.set(i, 0));
+        for i in 0..3 {
+            mutator.collect().unwrap();
+            assert_eq!(tags(&mutator), [i], "request {refused} was refused");
+        }
+        let all = kernel.requests() - before;
+        later += usize::from((registered..all).contains(&refused));
+        kernel.relent();
+        assert_valid(&heap);
+    }
+    assert!(
+        at_registration >= 3 && later >= 2,
+        "{at_registration} refused to registrations, {later} to collections"
+    );
+}
+
+/// The heap of which a trace function has all queued, on another thread.
+static QUEUES_ALL: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" fn queue_all_elsewhere(_: *mut u8, _: usize, _: *mut heapwood_layout::TraceContext) {
+    let heap = QUEUES_ALL.swap(0, Ordering::Relaxed);
+    if heap != 0 {
+        // SAFETY: the test's heap lives until this thread has been joined.
+        let all = move || unsafe { &*(heap as *const Heap) }.finalize_all().unwrap();
+        assert_eq!(std::thread::spawn(all).join().unwrap(), 1);
+    }
+}
+
+/// A thread that is not attached does not stop: it may queue all in the middle of a marking, which has looked at the queues before.
+#[test]
+fn what_is_queued_in_a_pause_is_kept() {
+    for config in [FULL, YOUNG] {
+        let heap = heap(config.concurrent(Concurrent::Off));
+        let mutator = attach(&heap);
+        let traced = heapwood_layout::TypeDescriptor::traced(64, queue_all_elsewhere).unwrap();
+        let traced = heap.types().register(&traced).unwrap();
+        let mut roots = Slots::new(&heap, 2);
+        node_with_list(&mutator, &mut roots, 0, 5);
+        let object = roots.get(0);
+        register(&mutator, object, FinalizeOrder::AtOnce, 5);
+        roots.set(0, 0);
+        roots.set(1, new(&mutator, traced));
+        QUEUES_ALL.store(&raw const *heap as usize, Ordering::Relaxed);
+        mutator.collect_young().unwrap();
+        assert_eq!((QUEUES_ALL.load(Ordering::Relaxed), heap.finalizers()), (0, (0, 1)));
+        assert!(lives(&heap, object) && lives(&heap, get(object, 0)));
+        mutator.collect().unwrap();
+        check_node(address(take(&mutator, OWN).unwrap()), 5);
+    }
 }

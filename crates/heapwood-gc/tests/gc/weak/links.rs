@@ -7,34 +7,34 @@ use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
 
 /// Memory with links, at a place that stays.
-struct Words(Box<[core::cell::UnsafeCell<usize>]>);
+pub(super) struct Words(Box<[core::cell::UnsafeCell<usize>]>);
 
 impl Words {
-    fn new(n: usize) -> Self {
+    pub(super) fn new(n: usize) -> Self {
         Words((0..n).map(|_| core::cell::UnsafeCell::new(0)).collect())
     }
 
-    fn at(&self, i: usize) -> *mut usize {
+    pub(super) fn at(&self, i: usize) -> *mut usize {
         self.0[i].get()
     }
 
-    fn get(&self, i: usize) -> usize {
+    pub(super) fn get(&self, i: usize) -> usize {
         // SAFETY: a word of the box.
         unsafe { self.at(i).read_volatile() }
     }
 
-    fn set(&self, i: usize, word: usize) {
+    pub(super) fn set(&self, i: usize, word: usize) {
         // SAFETY: as above.
         unsafe { self.at(i).write_volatile(word) };
     }
 }
 
-fn add(mutator: &Mutator, slot: *mut usize, object: usize, is_long: bool) {
+pub(super) fn add(mutator: &Mutator, slot: *mut usize, object: usize, is_long: bool) {
     // SAFETY: the tests keep slots until they have removed their links, and roots keep the object.
     unsafe { mutator.add_link(slot, at(object), is_long) }.unwrap();
 }
 
-fn read(mutator: &Mutator, slot: *mut usize) -> usize {
+pub(super) fn read(mutator: &Mutator, slot: *mut usize) -> usize {
     mutator.read_link(slot).unwrap().map_or(0, |object| object.as_ptr() as usize)
 }
 

@@ -4,6 +4,7 @@
 mod fixed_point;
 pub(crate) mod links;
 mod play;
+mod revived;
 mod tables;
 mod threads;
 
