@@ -42,11 +42,9 @@ impl Collector {
             let verify = self.verify().filter(|_| pause.state().finalizers().has_any());
             verify.inspect(|verify| verify.reach(pause));
             if let Some(finalizers) = pause.state().finalizers().in_pause() {
-                marked = marked.plus(self.finalize(pause, work, &finalizers, (pass, revived)));
+                marked = marked.plus(self.finalize(pause, (work, kind), &finalizers, (pass, revived)));
             }
             verify.inspect(|verify| verify.forget_reached());
-            marked = marked.plus(work.marking.settle_revived(pause, revived));
-            clear_ephemerons(pause, kind);
         }
         drop_links(pause, kind);
         clear_links(pause, kind, LinkKind::Long);
@@ -66,7 +64,7 @@ impl Collector {
     fn finalize(
         &self,
         pause: &Pause<'_>,
-        work: &mut Work,
+        (work, kind): (&mut Work, PauseKind),
         finalizers: &FinalizersInPause<'_>,
         (pass, revived): (Pass, Revived),
     ) -> MarkTotals {
@@ -108,6 +106,9 @@ impl Collector {
             }));
             finalizers.queue_objects(&dying, circles, faults.fails(Fault::FinalizerUnordered));
         }
+        // An ephemeron of what has come back may keep an object with data.
+        marked = marked.plus(marking.settle_revived(pause, revived));
+        clear_ephemerons(pause, kind);
         let is_dead: &mut dyn FnMut(usize) -> bool = match faults.fails(Fault::RevivedDataQueued) {
             true => &mut |_| true,
             false => is_dead,

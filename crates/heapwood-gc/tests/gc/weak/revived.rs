@@ -96,6 +96,9 @@ fn a_revived_object_leads_to_whole_ephemerons() {
             make(3, fresh.get(2), fresh.get(4));
             hold(&roots, 4, fresh.get(1));
             roots.set(11, 0);
+            // Data of what an ephemeron keeps, and of what it does not.
+            mutator.finalize_data(super::at(fresh.get(2)), OWN, 2).unwrap();
+            mutator.finalize_data(super::at(fresh.get(3)), OWN, 3).unwrap();
             settle(&mutator, by);
             let wanted: Vec<usize> = (0..8).map(|i| fresh.get(i)).collect();
             // The one that is alive.
@@ -105,6 +108,8 @@ fn a_revived_object_leads_to_whole_ephemerons() {
             collect(&mutator, by);
             let at = format!("{by:?} {order:?}");
             assert_eq!(key_of(&mutator, roots.get(outside)), 0, "{at}: short");
+            let data = || heap.next_finalized_data(OWN).unwrap();
+            assert_eq!([data(), data()], [Some(3), None], "{at}");
             let revived = taken(&mutator).unwrap_or_else(|| panic!("{at}: nothing is queued"));
             roots.set(dying, revived);
             for round in 0..3 {
@@ -128,6 +133,7 @@ fn a_revived_object_leads_to_whole_ephemerons() {
             roots.set(dying, 0);
             mutator.collect().unwrap();
             assert!([0, 1, 2, 4].iter().all(|&i| !lives(&heap, wanted[i])), "{at}");
+            assert_eq!([data(), data()], [Some(2), None], "{at}");
             assert_eq!(heap.inspect().stats().barrier_violations, 0);
             assert_swept_and_valid(&heap);
         }
