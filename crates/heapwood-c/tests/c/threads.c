@@ -76,7 +76,7 @@ static void *work(void *arg) {
             local[0] = NULL;
             int n = count(local[1]);
             CHECK((n & (n + 1)) == 0); /* a full tree, or none */
-            if (i == 3 && round % 15 == 0) CHECK(hw_collect(m) == HW_OK);
+            if (i == 3 && round % 15 == 14) CHECK(hw_collect(m) == HW_OK);
             if (i == 6 && round % 7 == 0) {
                 long ns = 100000;
                 CHECK(hw_call_blocking(m, nap, &ns) == HW_OK);
