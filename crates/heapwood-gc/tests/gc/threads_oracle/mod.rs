@@ -77,14 +77,14 @@ fn play(settings: &Settings) {
     let arenas = all.arenas;
     assert!(collections as usize > all.allocations / 100_000, "collections happened");
     assert!(arenas.housed > all.allocations / 200, "clusters were reached by way of arenas");
-    assert!(
-        came > all.allocations / 10_000 && came_data > all.allocations / 10_000,
-        "what was dropped came back"
-    );
     // What follows is rarer; a short run, as on an emulator or under a sanitizer, need not come to all of it.
     if allocations() < 500_000 {
         return;
     }
+    assert!(
+        came > all.allocations / 10_000 && came_data > all.allocations / 10_000,
+        "what was dropped came back"
+    );
     assert!(!settings.young || young > late && late > 0, "some are young, and not all of them late");
     let marked = beside > 0 || settings.config.stress;
     assert!(!settings.marks_beside() || marked, "markings went on beside the threads");
