@@ -81,10 +81,10 @@ fn play(settings: &Settings) {
     if allocations() < 500_000 {
         return;
     }
-    assert!(
-        came > all.allocations / 10_000 && came_data > all.allocations / 10_000,
-        "what was dropped came back"
-    );
+    // Each comes every 1,000 allocations or so, so in a short run there may be none.
+    let rarely = all.allocations / 10_000;
+    let came_back = came > rarely && came_data > rarely;
+    assert!(all.allocations < 50_000 || came_back, "what was dropped came back");
     assert!(!settings.young || young > late && late > 0, "some are young, and not all of them late");
     let marked = beside > 0 || settings.config.stress;
     assert!(!settings.marks_beside() || marked, "markings went on beside the threads");
