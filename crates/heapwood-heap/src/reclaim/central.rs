@@ -400,11 +400,6 @@ impl Central {
         self.counts.returned += spans.len() as u64;
     }
 
-    /// Whether no unswept span is left, and no large object may be dead: then nobody looks for one.
-    pub(crate) fn is_all_taken(&mut self, heap: &PageHeap) -> bool {
-        self.unswept == 0 && self.unswept_large(heap).is_empty()
-    }
-
     /// The words of large objects that are still to be swept.
     fn unswept_large(&mut self, heap: &PageHeap) -> Range<usize> {
         let words = LargeObjects::words_below(heap.spans().end());

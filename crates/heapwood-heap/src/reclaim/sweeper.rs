@@ -257,9 +257,6 @@ impl Sweeper {
     /// Takes a batch of up to `most` spans to sweep for all.
     pub(crate) fn next_sweep_batch(&self, central: &mut Central, most: u32) -> Option<SweepBatch> {
         if most == 0 {
-            if central.is_all_taken(&self.heap) {
-                self.gate.set_all_taken(true);
-            }
             return None;
         }
         let sweep_batch = central.next_sweep_batch(&self.heap, &self.demand, most);
