@@ -90,18 +90,15 @@ impl<'p, S: Scope + 'p, M: Mode<Scope = Pending<'p, S>>> Marker<'_, M> {
         }
     }
 
-    /// Follows what ephemerons hold whose keys are reached, after a marking with the same scope; then lists the rest as waiting.
-    /// Returns false if the time was over before. The marker is the only one.
+    /// Follows what ephemerons hold whose keys are reached, after a marking with the same scope; the rest waits. Returns false if
+    /// the time was over before. The marker is the only one.
     pub(super) fn settle(&mut self, ephemerons: &Ephemerons) -> bool {
-        let (of, waiting) = (ephemerons.of(S::SNAPSHOT), List::default());
         while self.look(ephemerons, &|| false) != Looked::Nothing {
             self.drain();
             if self.mode.limit().was_late() {
                 return false;
             }
         }
-        of.index().take_all(|ephemeron| waiting.add(ephemeron));
-        of.waiting().join(&waiting);
         true
     }
 
@@ -122,11 +119,17 @@ impl<'p, S: Scope + 'p, M: Mode<Scope = Pending<'p, S>>> Marker<'_, M> {
         }
     }
 
-    /// Looks at all that wait for their keys once more, in the stop that ends a marking beside the program.
+    /// Finds those that wait for keys which another scope has marked, in the stop that ends a marking beside the program. The
+    /// others stay where they are: there may be millions, and none of them has anything to be followed.
     pub(super) fn look_again(&mut self, ephemerons: &Ephemerons) {
-        let (of, again) = (ephemerons.of(S::SNAPSHOT), List::default());
-        of.index().take_all(|ephemeron| again.add(ephemeron));
-        of.undecided().join(&again);
+        let looked = ephemerons.of(S::SNAPSHOT).index().take_unless(|ephemeron| {
+            let waits = self.may_die(ephemeron.key());
+            if !waits {
+                self.mode.scope().found.add(ephemeron);
+            }
+            waits
+        });
+        ephemerons.add_looked(looked);
     }
 }
 

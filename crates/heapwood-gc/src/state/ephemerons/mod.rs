@@ -27,7 +27,7 @@ pub(crate) struct OfMarking {
     next: SharedList,
     /// They wait for their keys, and have values to keep.
     index: PendingIndex,
-    /// Nothing was left to mark, and their keys had no mark, or they have no value to wait for.
+    /// Nothing was left to mark, and their keys had no mark; they have no value to wait for, or it is marked.
     waiting: SharedList,
     /// Their fixed point has begun: the marking goes on in its scope.
     is_settling: AtomicBool,
@@ -102,15 +102,20 @@ impl OfMarking {
 
     /// Clears those that wait and whose keys are dead; how many were looked at, and cleared.
     fn clear(&self, mut is_dead: impl FnMut(usize) -> bool) -> (usize, usize) {
-        let (waiting, mut looked, mut cleared) = (self.waiting.take(), 0, 0);
-        while let Some(ephemeron) = waiting.take() {
+        let (mut looked, mut cleared) = (0, 0);
+        let mut look = |ephemeron: Ephemeron| {
             looked += 1;
             // The program may have removed it from its table.
             if ephemeron.key() != 0 && is_dead(ephemeron.key()) {
                 ephemeron.clear();
                 cleared += 1;
             }
+        };
+        let waiting = self.waiting.take();
+        while let Some(ephemeron) = waiting.take() {
+            look(ephemeron);
         }
+        self.index.take_all(look);
         (looked, cleared)
     }
 }
@@ -176,7 +181,8 @@ impl Ephemerons {
     /// Whether a marking has left some to be cleared.
     #[inline(always)]
     pub(crate) fn wait(&self, is_session: bool) -> bool {
-        !self.of(is_session).waiting.is_empty()
+        let of = self.of(is_session);
+        !(of.waiting.is_empty() && of.index.is_empty())
     }
 
     /// Clears those whose keys are dead; how many were looked at.

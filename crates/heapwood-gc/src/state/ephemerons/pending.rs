@@ -8,6 +8,7 @@ use super::cell::Ephemeron;
 use crate::state::object_hash::object_hash;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_heap::prefetch;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 /// Heads that are there at first, and that stay between two collections.
@@ -15,6 +16,8 @@ const FEWEST: usize = 1 << 10;
 /// The most, and one for so many bytes of the reservation at most.
 const MOST: usize = 1 << 26;
 const RESERVATION_BYTES_A_HEAD: usize = 1 << 8;
+/// Who looks at all prefetches so many chains ahead.
+const AHEAD: usize = 128;
 
 /// The index.
 pub(crate) struct PendingIndex {
@@ -23,7 +26,7 @@ pub(crate) struct PendingIndex {
     used: AtomicUsize,
     committed: AtomicUsize,
     len: AtomicUsize,
-    /// Ephemerons that were looked at in chains.
+    /// Ephemerons that were put into chains, or looked at there.
     steps: AtomicUsize,
 }
 
@@ -76,12 +79,13 @@ impl PendingIndex {
 
     /// The head for a key. The lowest bits decide, so that doubling splits each chain in two.
     #[inline(always)]
-    fn head_of(&self, key: usize) -> &AtomicUsize {
-        self.head(object_hash(key) & (self.used() - 1))
+    fn index_of(&self, key: usize) -> usize {
+        object_hash(key) & (self.used() - 1)
     }
 
     fn put(&self, ephemeron: Ephemeron) {
-        let head = self.head_of(ephemeron.key());
+        self.count(1);
+        let head = self.head(self.index_of(ephemeron.key()));
         ephemeron.set_next(Ephemeron::listed(head.load(Ordering::Relaxed)));
         head.store(ephemeron.address(), Ordering::Relaxed);
     }
@@ -122,15 +126,15 @@ impl PendingIndex {
     /// Whether some may wait for a key.
     #[inline(always)]
     pub(crate) fn may_have(&self, key: usize) -> bool {
-        self.head_of(key).load(Ordering::Relaxed) != 0
+        self.head(self.index_of(key)).load(Ordering::Relaxed) != 0
     }
 
     /// Takes all that wait for a key.
     #[cold]
     pub(crate) fn take(&self, key: usize, mut f: impl FnMut(Ephemeron)) {
-        let head = self.head_of(key);
+        let index = self.index_of(key);
         let (mut before, mut steps): (Option<Ephemeron>, _) = (None, 0);
-        let mut at = Ephemeron::listed(head.load(Ordering::Relaxed));
+        let mut at = self.first(index);
         while let Some(ephemeron) = at {
             at = ephemeron.next();
             steps += 1;
@@ -138,28 +142,62 @@ impl PendingIndex {
                 before = Some(ephemeron);
                 continue;
             }
-            match before {
-                Some(before) => before.set_next(at),
-                None => head.store(at.map_or(0, Ephemeron::address), Ordering::Relaxed),
-            }
+            self.unlink(index, before, at);
             self.len.store(self.len.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
             f(ephemeron);
         }
+        self.count(steps);
+    }
+
+    fn count(&self, steps: usize) {
         self.steps.store(self.steps.load(Ordering::Relaxed) + steps, Ordering::Relaxed);
     }
 
     /// Takes all; then few heads are in use.
     pub(crate) fn take_all(&self, mut f: impl FnMut(Ephemeron)) {
-        if self.len.swap(0, Ordering::Relaxed) != 0 {
-            for index in 0..self.used() {
-                let mut at = Ephemeron::listed(self.head(index).swap(0, Ordering::Relaxed));
-                while let Some(ephemeron) = at {
-                    at = ephemeron.next();
-                    f(ephemeron);
+        self.take_unless(|ephemeron| {
+            f(ephemeron);
+            false
+        });
+        self.used.store(FEWEST, Ordering::Relaxed);
+    }
+
+    /// Takes those for which `stays` is false, which may then be put on a list; how many it was called with.
+    pub(crate) fn take_unless(&self, mut stays: impl FnMut(Ephemeron) -> bool) -> usize {
+        let (len, used) = (self.len.load(Ordering::Relaxed), self.used());
+        let mut left = len;
+        for index in 0..if len == 0 { 0 } else { used } {
+            if let Some(soon) = self.first((index + AHEAD).min(used - 1)) {
+                prefetch::for_read(soon.address() as *const u8);
+            }
+            let (mut before, mut at) = (None::<Ephemeron>, self.first(index));
+            while let Some(ephemeron) = at {
+                at = ephemeron.next();
+                if stays(ephemeron) {
+                    before = Some(ephemeron);
+                } else {
+                    left -= 1;
+                    self.unlink(index, before, at);
                 }
             }
         }
-        self.used.store(FEWEST, Ordering::Relaxed);
+        self.len.store(left, Ordering::Relaxed);
+        len
+    }
+
+    /// The first of a head's chain.
+    #[inline(always)]
+    fn first(&self, index: usize) -> Option<Ephemeron> {
+        Ephemeron::listed(self.head(index).load(Ordering::Relaxed))
+    }
+
+    /// Links the one `before`, or the head, to the `next`.
+    #[inline(always)]
+    fn unlink(&self, index: usize, before: Option<Ephemeron>, next: Option<Ephemeron>) {
+        match before {
+            Some(before) => before.set_next(next),
+            None => self.head(index).store(next.map_or(0, Ephemeron::address), Ordering::Relaxed),
+        }
     }
 
     /// Forgets all, in whatever state it was left.
@@ -169,7 +207,7 @@ impl PendingIndex {
         self.used.store(FEWEST, Ordering::Relaxed);
     }
 
-    /// Ephemerons that were ever looked at in chains.
+    /// Ephemerons that were ever put into chains, or looked at there.
     pub(super) fn steps(&self) -> usize {
         self.steps.load(Ordering::Relaxed)
     }
