@@ -179,7 +179,8 @@ fn objects_are_published_whole_beside_young_collections() {
 
 #[test]
 fn objects_are_published_whole_in_verify_mode() {
-    play(PRECISE.verify(true).generational(Generational::Always), rounds() / 10, |_| ());
+    // A nursery has 4 MiB for each thread, of which a round takes a KiB.
+    play(PRECISE.verify(true).generational(Generational::Always), rounds() / 5, |_| ());
 }
 
 #[test]
