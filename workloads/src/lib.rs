@@ -23,8 +23,12 @@
 //! | [`slots`] | an old array of pointers, into which new pairs are stored at random |
 //! | [`linked_list`] | a singly linked list, all of which survives |
 //! | [`pipe`] | a thread that makes messages, and one that drops them |
+//! | [`weak`] | weak references to small objects, half of which die |
+//! | [`finalize`] | objects that own a handle, which is closed when they are dead |
+//! | [`weak_map`] | a weak map whose keys die and come, and a table of interned names |
 //! | [`latency`] | a cache replaced at random, whose threads note the gaps between their operations |
-//! | [`replacements`] | code shared by churn, mixed, graph and map |
+//! | [`replacements`] | code shared by churn, mixed, graph, map, weak, finalize and weakmap |
+//! | `stray` | what programs do that count dead objects |
 //! | [`mark`] | a static graph, collected in full |
 //! | [`allocator`] | the allocator of a workload |
 //! | [`threads`] | a workload on several threads |
@@ -41,6 +45,7 @@ pub mod arena_document;
 pub mod churn;
 pub mod conalloc;
 pub mod deep;
+pub mod finalize;
 pub mod frag;
 pub mod gcbench;
 pub mod graph;
@@ -59,6 +64,7 @@ pub mod random;
 pub mod replacements;
 pub mod slots;
 pub mod sort;
+mod stray;
 pub mod threads;
 mod threads_error;
 pub mod treap;
@@ -66,6 +72,8 @@ pub mod tree1;
 pub mod trees;
 pub mod trees_arena;
 pub mod twister;
+pub mod weak;
+pub mod weak_map;
 pub mod workload;
 
 pub use list::{ALL, IN_ARENAS, SHARED};

@@ -3,8 +3,8 @@
 
 use crate::workload::Workload;
 use crate::{
-    churn, conalloc, deep, frag, gcbench, graph, linked_list, malloc, map, mark, mixed, pipe, queue, rand,
-    slots, sort, treap, tree1, trees, trees_arena,
+    churn, conalloc, deep, finalize, frag, gcbench, graph, linked_list, malloc, map, mark, mixed, pipe,
+    queue, rand, slots, sort, treap, tree1, trees, trees_arena, weak, weak_map,
 };
 
 /// Every workload, in the order they are shown in.
@@ -29,6 +29,9 @@ pub const ALL: &[&Workload] = &[
     &slots::WORKLOAD,
     &linked_list::WORKLOAD,
     &pipe::WORKLOAD,
+    &weak::WORKLOAD,
+    &finalize::WORKLOAD,
+    &weak_map::WORKLOAD,
 ];
 
 /// The workloads whose threads can share the work, by `--share`.

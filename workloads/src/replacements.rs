@@ -1,5 +1,5 @@
-//! Code shared by programs that replace objects or rewrite pointers at random: their figures, the longest gap between
-//! two operations, and their report.
+//! Code shared by programs that replace objects or rewrite pointers at random, and those with weak references: their figures, the
+//! longest gap between two operations, and their report.
 
 use crate::workload::{Across, Figure, Line};
 use heapwood_os::process::clock::monotonic_ns;
@@ -63,6 +63,20 @@ impl Outcome {
         }
         Line { text, check, figures: vec![("mops", mops), ("longest_gap_us", gap_us)], fields: fields.into() }
     }
+}
+
+/// The report of a program that counts something and measures its gaps: the longest, in nanoseconds, and million operations a
+/// second.
+pub(crate) fn gaps_line(
+    workload: &str,
+    counted: (&str, u64),
+    checksum: u64,
+    (longest_gap_ns, mops): (u64, f64),
+) -> Line {
+    let mut line = Line::checked(workload, counted, checksum);
+    line.add_figure("mops", mops);
+    line.add_figure("longest_gap_us", longest_gap_ns as f64 / 1e3);
+    line
 }
 
 /// The time since the table was filled, and the longest time between two samples of the clock.

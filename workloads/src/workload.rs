@@ -100,6 +100,13 @@ impl Line {
         let fields = Map::from_iter([(what.into(), json!(number)), ("checksum".into(), json!(checksum))]);
         Line { text: check.clone(), check, figures: Vec::new(), fields: fields.into() }
     }
+
+    /// Adds a measurement, also to the text and to the fields.
+    pub(crate) fn add_figure(&mut self, name: &'static str, value: f64) {
+        self.text += &format!("\n{} {value:.3}", name.replace('_', " "));
+        self.fields[name] = json!(value);
+        self.figures.push((name, value));
+    }
 }
 
 /// An N that a workload does not take.

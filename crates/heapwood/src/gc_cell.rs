@@ -12,13 +12,13 @@ use core::ptr::NonNull;
 use core::sync::atomic::AtomicUsize;
 use heapwood_heap::{Address, publication};
 
-mod sealed {
+pub(crate) mod sealed {
     pub trait Sealed {}
     impl<T> Sealed for super::Gc<T> {}
     impl<T> Sealed for Option<super::Gc<T>> {}
 }
 
-/// The content of a [`GcCell`]: a [`Gc`], or an `Option` of one.
+/// The content of a [`GcCell`]: a [`Gc`], a weak reference or its like, or an `Option` of one.
 pub trait Pointer: sealed::Sealed + Trace + Copy {
     #[doc(hidden)]
     fn into_word(self) -> usize;

@@ -55,6 +55,36 @@ fn the_value_of_an_ephemeron_changes_while_its_key_is_alive() {
     assert!(pair.key(&m).unwrap().ptr_eq(key));
 }
 
+/// What a cell has may change, to a reference that was made later than its object, and is kept by it.
+#[test]
+fn cells_hold_weak_references() {
+    #[derive(Trace)]
+    struct Changing {
+        weak: GcCell<Option<Weak<u64>>>,
+        table: GcCell<WeakMap<u64, u64>>,
+    }
+    let heap = heap(SMALL.verify(true));
+    let m = heap.attach().unwrap();
+    let object = m.root(m.alloc(7u64));
+    let holder = Changing { weak: GcCell::new(None), table: GcCell::new(m.weak_map()) };
+    let holder = m.root(m.alloc(holder));
+    m.collect();
+    assert!(holder.get(&m).weak.get().is_none());
+    for number in 0..3 {
+        let (map, key) = (m.weak_map(), object.get(&m));
+        map.insert(&m, key, m.alloc(number));
+        holder.get(&m).weak.set(&m, Some(m.weak(key)));
+        holder.get(&m).table.set(&m, map);
+        m.collect();
+        let weak = holder.get(&m).weak.get().unwrap();
+        assert!(weak.get(&m).unwrap().ptr_eq(object.get(&m)));
+        assert_eq!(*holder.get(&m).table.get().get(&m, object.get(&m)).unwrap(), number);
+    }
+    holder.get(&m).weak.set(&m, None);
+    assert!(holder.get(&m).weak.replace(&m, None).is_none());
+    assert_eq!(heap.stats().barrier_violations, 0);
+}
+
 /// A table that threads share: each may find what another has made, until that is dead.
 #[derive(Trace, Shared)]
 struct Table {
