@@ -1,5 +1,6 @@
 /* The longest time between two successive samples of the clock, and the report
-   of the programs that take them: churn, mixed, graph and map. */
+   of the programs that take them: churn, mixed, graph and map, and those with weak
+   references. */
 #ifndef PEERS_GAPS_H
 #define PEERS_GAPS_H
 
@@ -26,13 +27,17 @@ static inline void gaps_stop(struct gaps *gaps) {
     gaps->end = monotonic_ns();
 }
 
-static inline void gaps_report(const char *workload, uint64_t ops, uint64_t checksum,
-                               const struct gaps *gaps, struct report *report) {
+static inline void gaps_figures(uint64_t ops, const struct gaps *gaps, struct report *report) {
     double seconds = (double)(gaps->end - gaps->start) / 1e9;
-    report_checksum(workload, "ops", ops, checksum, report);
     report->has_figures = true;
     report->longest_gap_us = (double)gaps->longest / 1e3;
     report->mops = (double)ops / seconds / 1e6;
+}
+
+static inline void gaps_report(const char *workload, uint64_t ops, uint64_t checksum,
+                               const struct gaps *gaps, struct report *report) {
+    report_checksum(workload, "ops", ops, checksum, report);
+    gaps_figures(ops, gaps, report);
 }
 
 #endif

@@ -144,4 +144,16 @@ __attribute__((unused)) static int run(int argc, char **argv, uint64_t normal, u
     return 0;
 }
 
+/* The same of a workload that runs on one thread. */
+__attribute__((unused)) static int run_alone(int argc, char **argv, uint64_t normal,
+                                             uint64_t limit, work *work) {
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--threads") == 0) {
+            fprintf(stderr, "%s runs on one thread\n", argv[0]);
+            exit(2);
+        }
+    }
+    return run(argc, argv, normal, limit, 1, work);
+}
+
 #endif

@@ -30,9 +30,15 @@ const usage = `usage: go-peer trees [N]                  binary trees, default 2
        go-peer list [NODES]               build a list and walk it, default 20000000
        go-peer pipe [MESSAGES]            pass messages to another goroutine, default 20000000
        go-peer deep [CALLS]               call into the depth, default 1000000
+       go-peer weak [REFERENCES]          make, clear and read weak pointers, default 10000000
+       go-peer finalize [OBJECTS]         close the handles of dead objects, default 5000000
+       go-peer weakmap [KEYS]             weak maps and interned names, default 2000000
        go-peer latency BYTES MILLISECONDS THREADS FRAMES   the gaps of a cache
-       all but mark: --threads T          each of T goroutines does all of it, default 1 (conalloc 4); pipe: T pairs
+       all but mark, weak, finalize and weakmap: --threads T   each of T goroutines does all of it, default 1 (conalloc 4); pipe: T pairs
        go-peer [WORKLOAD] --version       what Go it was built with`
+
+// alone are the workloads that run on one goroutine.
+var alone = map[string]bool{"mark": true, "weak": true, "finalize": true, "weakmap": true}
 
 func fail() {
 	fmt.Fprintln(os.Stderr, usage)
@@ -64,6 +70,9 @@ func main() {
 		"list":       {20_000_000, 1 << 36, 1},
 		"pipe":       {20_000_000, 1 << 48, 1},
 		"deep":       {1_000_000, 1 << 23, 1},
+		"weak":       {10_000_000, 1 << 31, 1},
+		"finalize":   {5_000_000, 1 << 31, 1},
+		"weakmap":    {2_000_000, 1 << 31, 1},
 	}
 	if command == "latency" && !(len(os.Args) == 3 && os.Args[2] == "--version") {
 		latency(os.Args[2:])
@@ -89,7 +98,7 @@ func main() {
 		switch {
 		case arg == "--count" && command == "mark":
 			count = true
-		case arg == "--threads" && command != "mark" && len(args) > 0:
+		case arg == "--threads" && !alone[command] && len(args) > 0:
 			threads = number(args[0], 1024)
 			args = args[1:]
 		case !seenNumber:
@@ -143,6 +152,12 @@ func main() {
 			pipe(n, r)
 		case "deep":
 			deep(n, r)
+		case "weak":
+			runWeak(n, r)
+		case "finalize":
+			finalize(n, r)
+		case "weakmap":
+			runWeakMap(n, r)
 		}
 	})
 	if !same {

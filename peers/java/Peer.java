@@ -1,5 +1,5 @@
-// The Java peer: the workloads trees, churn, mixed, mark, gcbench, graph, map and
-// treap as a Java user would write them, on one thread, to compare Heapwood with the
+// The Java peer: the workloads trees, churn, mixed, mark, gcbench, graph, map, treap,
+// weak, finalize and weakmap as a Java user would write them, on one thread, to compare Heapwood with the
 // collectors of the JVM. Which collector runs, and in how much memory, the launcher decides.
 
 import java.util.Locale;
@@ -14,6 +14,9 @@ final class Peer {
                    java-peer serial|parallel graph [NODES]              rewire a graph at random, default 1000000
                    java-peer serial|parallel map [ENTRIES]              insert into a hash map and delete, default 1000000
                    java-peer serial|parallel treap [KEYS]               insert into an index that is copied, default 500000
+                   java-peer serial|parallel weak [REFERENCES]          make, clear and read weak references, default 10000000
+                   java-peer serial|parallel finalize [OBJECTS]         close the handles of dead objects, default 5000000
+                   java-peer serial|parallel weakmap [KEYS]             weak maps and interned names, default 2000000
                    java-peer serial|parallel WORKLOAD --version         the version of Java
                    java-peer zgc|shenandoah latency BYTES MILLISECONDS THREADS FRAMES   the gaps of a cache""";
 
@@ -47,6 +50,9 @@ final class Peer {
             case "gcbench" -> { n = 16; limit = 30; }
             case "graph", "map" -> { n = 1_000_000; limit = 1L << 31; }
             case "treap" -> { n = 500_000; limit = 1L << 31; }
+            case "weak" -> { n = 10_000_000; limit = 1L << 31; }
+            case "finalize" -> { n = 5_000_000; limit = 1L << 31; }
+            case "weakmap" -> { n = 2_000_000; limit = 1L << 31; }
             default -> { return usage(); }
         }
         if (args.length == 2 && args[1].equals("--version")) {
@@ -81,6 +87,9 @@ final class Peer {
             case "graph" -> Graph.run(n);
             case "map" -> ChainedMap.run(n);
             case "treap" -> Treap.run(n);
+            case "weak" -> WeakReferences.run(n);
+            case "finalize" -> Finalize.run(n);
+            case "weakmap" -> WeakTables.run(n);
             default -> GcBench.run((int) n);
         }
         return 0;

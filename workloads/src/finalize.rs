@@ -3,7 +3,7 @@
 //! asks a heap what a finaliser costs from registration to its call.
 
 use crate::replacements::{Gaps, SAMPLE, figures, gaps_line};
-use crate::stray::{MOST_STRAY, out_of_the_way};
+use crate::stray::{most_stray, out_of_the_way};
 use crate::workload::{Figure, Line, N, Threads, Workload};
 use heapwood::{Gc, GcCell, Mutator, Slice, Trace};
 use std::cell::RefCell;
@@ -93,7 +93,7 @@ fn run(m: &Mutator, n: u64) -> Line {
     m.heap().drop_finalized();
     let mut handles = HANDLES.take();
     let stray: Vec<u64> = (0..n).filter(|&number| !handles.is_closed[number as usize]).collect();
-    assert!(stray.len() as u64 <= MOST_STRAY, "{} handles were not closed", stray.len());
+    assert!(stray.len() as u64 <= most_stray(n), "{} handles were not closed", stray.len());
     stray.into_iter().for_each(|number| handles.close(number));
     gaps_line("finalize", ("closed", handles.closed), handles.checksum, gaps)
 }

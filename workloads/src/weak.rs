@@ -3,7 +3,7 @@
 //! what a weak reference costs to make, to keep, to clear and to read.
 
 use crate::replacements::{Gaps, SAMPLE, figures, gaps_line};
-use crate::stray::{MOST_STRAY, out_of_the_way};
+use crate::stray::{most_stray, out_of_the_way};
 use crate::workload::{Across, Figure, Line, N, Threads, Workload};
 use heapwood::{Gc, GcCell, Mutator, Slice, Trace, Weak};
 use heapwood_os::process::clock::monotonic_ns;
@@ -69,7 +69,10 @@ fn read(m: &Mutator, weak: Table<Weak<Node>>) -> (u64, u64) {
             None => {}
         }
     }
-    assert!(stray <= MOST_STRAY, "{stray} weak references of dropped objects were not cleared");
+    assert!(
+        stray <= most_stray(weak.len() as u64),
+        "{stray} weak references of dropped objects were not cleared"
+    );
     (alive, checksum)
 }
 
