@@ -1,6 +1,6 @@
 //! A weak table as its words: an object of four words, with a lock, and an array of places. A place has a hash and an ephemeron;
-//! one whose key is dead is free again, but a search passes it. Objects never move, so the hash of an identity is its address, and
-//! no collection rehashes. Invariants: a thread that holds the lock is in a no-preempt region, so no stop finds it held; at
+//! one whose key is dead is passed by searches, and goes when the array is made anew. Objects never move, so the hash of an identity
+//! is of its address, and no collection rehashes. Invariants: a thread that holds the lock is in a no-preempt region, so no stop finds it held; at
 //! least one place of an array has never been used, so a search ends.
 
 use crate::mutator::Mutator;
@@ -36,9 +36,9 @@ pub(super) struct Locked<'m> {
 /// Where a search has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// At an entry, of this index.
-    Found(usize, Ephemeron),
-    /// Where one may be put.
+    /// At an entry.
+    Found(Ephemeron),
+    /// Where one may be put, of this index.
     Vacant(usize),
 }
 
@@ -168,24 +168,27 @@ impl Locked<'_> {
         (2 * (self.count() + 1)).next_power_of_two().max(FEWEST)
     }
 
-    /// Searches on from the N-th place of a hash. Stops at an entry with this hash that `is_wanted`, or where one can be put:
-    /// at the first one that was cleared on the way, unless the wanted one comes later.
+    /// Searches on from the N-th place of a hash. Stops at an entry with this hash that `is_wanted` and was not cleared, or at a
+    /// place that was never used. Of other entries it reads the hash alone, so each look-up meets few ephemerons.
     pub(super) fn search(
         &self,
         hash: usize,
         from: usize,
         mut is_wanted: impl FnMut(Ephemeron) -> bool,
     ) -> (usize, Place) {
-        let (places, mut vacant) = (self.places(), None);
+        let (array, places) = (self.array(), self.places());
         for step in from..places {
             let index = hash.wrapping_add(step) & (places - 1);
-            let Some((entry_hash, ephemeron)) = self.entry(index) else {
-                return (step, Place::Vacant(vacant.unwrap_or(index)));
-            };
-            if ephemeron.key() == 0 {
-                vacant = vacant.or(Some(index));
-            } else if entry_hash == hash && is_wanted(ephemeron) {
-                return (step, Place::Found(index, ephemeron));
+            let [entry_hash, ephemeron] = Self::place_in(array, index).map(Self::load);
+            if ephemeron == 0 {
+                return (step, Place::Vacant(index));
+            }
+            if entry_hash == hash {
+                // SAFETY: places hold ephemerons, which the array keeps.
+                let ephemeron = unsafe { Ephemeron::at(ephemeron) };
+                if ephemeron.key() != 0 && is_wanted(ephemeron) {
+                    return (step, Place::Found(ephemeron));
+                }
             }
         }
         unreachable!("a place was never used")
@@ -193,7 +196,6 @@ impl Locked<'_> {
 
     /// Puts an ephemeron into a vacant place. There is room for one more.
     pub(super) fn put(&self, index: usize, hash: usize, ephemeron: Ephemeron) {
-        let is_new = self.entry(index).is_none();
         let [hash_at, at] = Self::place_in(self.array(), index);
         // SAFETY: a word of the array, without pointer meaning.
         unsafe { AtomicUsize::from_ptr(hash_at) }.store(hash, Ordering::Relaxed);
@@ -202,7 +204,7 @@ impl Locked<'_> {
             let array = ObjectRef::new(self.array());
             self.mutator.barrier().write(array, at, Address::new(ephemeron.address()));
         }
-        self.table.half(2).store((self.used() + usize::from(is_new)) as u32, Ordering::Relaxed);
+        self.table.half(2).store((self.used() + 1) as u32, Ordering::Relaxed);
         self.changed();
     }
 

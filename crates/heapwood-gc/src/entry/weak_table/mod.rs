@@ -9,7 +9,6 @@ use super::ephemeron::shade_found;
 use crate::error::WeakError;
 use crate::mutator::Mutator;
 use crate::state::Ephemeron;
-use crate::state::object_hash::object_hash;
 use core::ptr::NonNull;
 use entries::{Locked, Place, Table};
 use heapwood_heap::{Address, Scan, ShapeId, SizeClass, publication};
@@ -83,23 +82,28 @@ impl Mutator {
             // SAFETY: contract 2.
             found.inspect(|ephemeron| unsafe { self.write_value(*ephemeron, value) }).is_some()
         };
-        if table.locked(self, set) {
+        let look = |table: &Locked<'_>| (set(table), table.version(), table.is_full());
+        let (is_known, mut version, mut is_full) = table.locked(self, look);
+        if is_known {
             return Ok(false);
         }
         loop {
-            self.make_room(table)?;
+            if is_full {
+                self.make_room(table)?;
+            }
             // SAFETY: contracts 1 and 2. Nothing polls before it is in the table, or nobody's.
             let made = unsafe { Ephemeron::at(self.ephemeron(key, value)?.as_ptr() as usize) };
-            let hash = object_hash(address);
             let put = table.locked(self, |table| {
-                if set(table) {
+                // Unless the table has changed, it has no such key.
+                if core::mem::replace(&mut version, table.version()) != table.version() && set(table) {
                     return Some(false);
                 }
-                put_if_room(table, hash, made)
+                put_if_room(table, mixed(address), made)
             });
             if let Some(is_new) = put {
                 return Ok(is_new);
             }
+            is_full = true;
         }
     }
 
@@ -177,17 +181,27 @@ impl Mutator {
         object: NonNull<u8>,
     ) -> Result<NonNull<u8>, WeakError> {
         let (table, hash) = (self.known_table(table)?, mixed(hash));
-        if let Ok(found) = self.search(table, hash, &mut is_equal, |_, _| ()) {
-            return Ok(found);
-        }
+        let look = |table: &Locked<'_>, _| (table.version(), table.is_full());
+        let (version, mut is_full) = match self.search(table, hash, &mut is_equal, look) {
+            Ok(found) => return Ok(found),
+            Err(looked) => looked,
+        };
         loop {
-            self.make_room(table)?;
+            if is_full {
+                self.make_room(table)?;
+            }
             // SAFETY: contract 1. Nothing polls before it is in the table, or nobody's.
             let made = unsafe { Ephemeron::at(self.ephemeron(object, 0)?.as_ptr() as usize) };
+            // Unless the table has changed, it has no such object.
+            let put =
+                |table: &Locked<'_>| table.version() == version && put_if_room(table, hash, made).is_some();
+            if table.locked(self, put) {
+                return Ok(object);
+            }
             match self.search(table, hash, &mut is_equal, |table, index| put_at(table, index, hash, made)) {
                 Ok(found) => return Ok(found),
                 Err(true) => return Ok(object),
-                Err(false) => {}
+                Err(false) => is_full = true,
             }
         }
     }
@@ -210,19 +224,13 @@ impl Mutator {
                     from = 0;
                 }
                 match table.search(hash, from, |_| true) {
-                    (step, Place::Found(_, ephemeron)) => {
+                    (step, Place::Found(ephemeron)) => {
                         from = step + 1;
                         let key = ephemeron.key();
                         shade_found(self, key, key);
                         Ok(key)
                     }
-                    // The search may have gone on behind a place that is free.
-                    (_, Place::Vacant(_)) => {
-                        let Place::Vacant(index) = table.search(hash, 0, |_| false).1 else {
-                            unreachable!("nothing is wanted")
-                        };
-                        Err(absent(table, index))
-                    }
+                    (_, Place::Vacant(index)) => Err(absent(table, index)),
                 }
             });
             publication::observe();
@@ -236,12 +244,13 @@ impl Mutator {
 
     /// Gives a table a larger array, or a smaller one, if it has no room for one more. May collect.
     fn make_room(&self, table: Table) -> Result<(), WeakError> {
-        while let Some(places) = table.locked(self, |table| table.is_full().then(|| table.wanted_places())) {
+        let wanted = |table: &Locked<'_>| table.is_full().then(|| (table.wanted_places(), table.version()));
+        while let Some((places, version)) = table.locked(self, wanted) {
             let ty = self.types().type_for(Table::array_bytes(places), ARRAY).map_err(WeakError::Alloc)?;
             let array = self.allocate(ty).map_err(WeakError::Alloc)?.as_ptr() as usize;
             table.locked(self, |table| {
-                // Others may have filled it, or made room, meanwhile.
-                if table.is_full() && table.wanted_places() <= places {
+                // Others may have filled it, or made room, meanwhile. If nobody has, there are no more keys than before.
+                if table.version() == version || table.is_full() && table.wanted_places() <= places {
                     table.move_to(array, places);
                 }
             });
@@ -263,7 +272,7 @@ impl Mutator {
     }
 }
 
-/// A hash of the program's, of which any bits may be alike.
+/// A hash of an address, or of the program's, of which any bits may be alike. Different words have different ones.
 fn mixed(hash: usize) -> usize {
     hash.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize).rotate_left(usize::BITS / 2)
 }
@@ -273,8 +282,8 @@ fn find(table: &Locked<'_>, key: usize) -> Option<Ephemeron> {
     if table.places() == 0 {
         return None;
     }
-    match table.search(object_hash(key), 0, |ephemeron| ephemeron.key() == key).1 {
-        Place::Found(_, ephemeron) => Some(ephemeron),
+    match table.search(mixed(key), 0, |ephemeron| ephemeron.key() == key).1 {
+        Place::Found(ephemeron) => Some(ephemeron),
         Place::Vacant(_) => None,
     }
 }
