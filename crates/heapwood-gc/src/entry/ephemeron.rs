@@ -28,14 +28,14 @@ impl Mutator {
     /// 2. The value is what a slot may hold.
     pub unsafe fn ephemeron(&self, key: NonNull<u8>, value: usize) -> Result<NonNull<u8>, WeakError> {
         self.check().map_err(WeakError::Misuse)?;
-        let (heap, address) = (self.heap(), key.as_ptr() as usize);
-        if let Some(arena) = heap.objects().arena_at(address) {
-            return Err(WeakError::InArena { address, arena });
+        let (objects, address) = (self.heap().objects(), key.as_ptr() as usize);
+        if !objects.may_begin_outside_arenas(address) {
+            return Err(match objects.arena_at(address) {
+                Some(arena) => WeakError::InArena { address, arena },
+                None => WeakError::NoObject { address },
+            });
         }
-        if !heap.objects().may_begin(address) {
-            return Err(WeakError::NoObject { address });
-        }
-        {
+        if !self.shared().ephemerons().are_some() {
             let _no_preempt = self.record().no_preempt();
             self.shared().ephemerons().begin().map_err(WeakError::Kernel)?;
         }

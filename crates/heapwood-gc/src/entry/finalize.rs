@@ -108,11 +108,11 @@ impl Mutator {
     ) -> Result<FinalizerToken, FinalizeError> {
         self.check().map_err(FinalizeError::Misuse)?;
         let (heap, address) = (self.heap(), object.as_ptr() as usize);
-        if let Some(arena) = heap.objects().arena_at(address) {
-            return Err(FinalizeError::InArena { address, arena });
-        }
-        if !heap.objects().may_begin(address) {
-            return Err(FinalizeError::NoObject { address });
+        if !heap.objects().may_begin_outside_arenas(address) {
+            return Err(match heap.objects().arena_at(address) {
+                Some(arena) => FinalizeError::InArena { address, arena },
+                None => FinalizeError::NoObject { address },
+            });
         }
         let _no_preempt = self.record().no_preempt();
         let is_old = heap.space().is_old(Address::new(address));

@@ -3,7 +3,7 @@
 
 #[cfg(doc)]
 use crate::mutator::Mutator;
-use heapwood_heap::{Address, ArenaHeader, Object, ObjectRef, Space, publication};
+use heapwood_heap::{Address, ArenaHeader, Object, ObjectRef, ScanKind, Space, publication};
 
 /// The objects of a heap.
 #[derive(Clone, Copy)]
@@ -25,15 +25,19 @@ impl<'h> HeapObjects<'h> {
 
     /// Whether an object may begin at `addr`: a cell or a large object that the program has not freed, or an address in
     /// an arena. Only the allocating thread knows whether a cell has a new object.
+    #[inline]
     pub fn may_begin(self, addr: usize) -> bool {
+        self.may_begin_outside_arenas(addr)
+            || self.0.arenas().find(Address::new(addr)).is_some_and(|place| place.is_there)
+    }
+
+    /// The same of objects outside arenas.
+    pub fn may_begin_outside_arenas(self, addr: usize) -> bool {
         publication::observe();
         let (space, address) = (self.0, Address::new(addr));
-        match space.arenas().find(address) {
-            Some(place) => place.is_there,
-            None => {
-                let cell = space.find_span(address).and_then(|span| span.cell_in(address));
-                cell == Some(address) && !space.is_freed(ObjectRef::new(addr))
-            }
+        space.contains(address) && !space.entry_at(address).is(ScanKind::Arena) && {
+            let cell = space.find_span(address).and_then(|span| span.cell_in(address));
+            cell == Some(address) && !space.is_freed(ObjectRef::new(addr))
         }
     }
 

@@ -144,9 +144,15 @@ impl Ephemerons {
         })
     }
 
+    /// Whether [`begin`](Self::begin) was called.
+    #[inline(always)]
+    pub(crate) fn are_some(&self) -> bool {
+        self.are_some.load(Ordering::Relaxed)
+    }
+
     /// Asks for what collectors need, before there is an ephemeron. In a no-preempt region.
     pub(crate) fn begin(&self) -> Result<(), OsError> {
-        if !self.are_some.load(Ordering::Relaxed) {
+        if !self.are_some() {
             self.pause.index.begin()?;
             self.session.index.begin()?;
             self.are_some.store(true, Ordering::Release);
