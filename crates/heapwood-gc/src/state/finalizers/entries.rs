@@ -56,6 +56,11 @@ pub(super) enum Stage {
 }
 
 impl Stage {
+    /// Whether its object is registered, and not known to be dead.
+    pub(super) fn is_registered(self) -> bool {
+        matches!(self, Stage::Young | Stage::Old | Stage::Suspect)
+    }
+
     /// Whether it is one of a pause's.
     pub(super) fn is_dying(self) -> bool {
         self as u8 >= Stage::Dying as u8

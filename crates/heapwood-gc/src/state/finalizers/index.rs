@@ -25,8 +25,7 @@ impl Index {
         Ok(Index { heads, buckets: Cell::new(0), committed: Cell::new(0), count: Cell::new(0) })
     }
 
-    /// How many entries it has.
-    pub(super) fn count(&self) -> usize {
+    fn count(&self) -> usize {
         self.count.get()
     }
 
@@ -42,6 +41,16 @@ impl Index {
             self.buckets.set(STEP);
         }
         Ok(())
+    }
+
+    /// Commits what so many entries need.
+    pub(super) fn make_room_for(&self, entries: usize) -> Result<(), OsError> {
+        let (committed, end) = (self.committed.get(), entries.next_multiple_of(STEP).min(self.heads.len()));
+        if committed < end {
+            self.heads.commit(committed..end)?;
+            self.committed.set(end);
+        }
+        self.make_room()
     }
 
     fn head(&self, bucket: usize) -> &Cell<u32> {

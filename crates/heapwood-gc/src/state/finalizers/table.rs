@@ -2,7 +2,8 @@
 //! were young when they were registered are on a list of their own until the next collection has looked at them; those that
 //! wait for the program are on their queues. A collection takes the entries of dead objects off their lists by the links
 //! ([`Table::look`]), and queues those that are ready ([`Table::queue_objects`], [`Table::queue_data`]); it needs no memory.
-//! Invariants: an entry is on one list, on its queue, free, or of an old object; the index has those of registered objects.
+//! Invariants: an entry is on one list, on its queue, free, or of an old object; the index has those of registered objects, once it
+//! was begun.
 
 use super::entries::{Entries, Entry, FinalizerKind, NONE, STEP, Stage};
 use super::index::Index;
@@ -75,7 +76,11 @@ impl Dying {
 /// The finalisers of one heap.
 pub(super) struct Table {
     entries: Entries,
+    /// Has all that is registered, or nothing as long as nobody has needed it: most tables have data alone, and are never asked.
     index: Index,
+    is_indexed: Cell<bool>,
+    /// Entries that are registered.
+    registered: Cell<usize>,
     queues: Queues,
     young: Cell<u32>,
     suspects: Cell<u32>,
@@ -94,6 +99,8 @@ impl Table {
         Ok(Table {
             entries: Entries::new(kernel, most)?,
             index: Index::new(kernel, most)?,
+            is_indexed: Cell::new(false),
+            registered: Cell::new(0),
             queues: Queues::new(kernel)?,
             young: Cell::new(NONE),
             suspects: Cell::new(NONE),
@@ -105,7 +112,7 @@ impl Table {
 
     /// Those that are registered, and those that wait on queues.
     pub(super) fn counts(&self) -> (usize, usize) {
-        (self.index.count(), self.queues.queued())
+        (self.registered.get(), self.queues.queued())
     }
 
     /// Its queues.
@@ -120,7 +127,13 @@ impl Table {
         if !self.entries.make_room().map_err(AddError::Kernel)? {
             return Err(AddError::Full(self.entries.most() - 1));
         }
-        self.index.make_room().map_err(AddError::Kernel)?;
+        // What is ordered is found by its object, in pauses.
+        if kind == FinalizerKind::Ordered {
+            self.begin_index().map_err(AddError::Kernel)?;
+        }
+        if self.is_indexed.get() {
+            self.index.make_room().map_err(AddError::Kernel)?;
+        }
         let number = self.entries.take();
         let entry = self.entries.get(number);
         entry.object.set(object);
@@ -132,14 +145,46 @@ impl Table {
             true => entry.stage.set(Stage::Old),
             false => put(&self.young, number, entry, Stage::Young),
         }
-        self.index.add(&self.entries, number);
+        if self.is_indexed.get() {
+            self.index.add(&self.entries, number);
+        }
+        self.registered.set(self.registered.get() + 1);
         self.queues.registered(entry);
         Ok((number, entry.generation.get()))
     }
 
+    /// Fills the index, if that was not done before; it has all that is registered from then on. Without memory nothing changes.
+    fn begin_index(&self) -> Result<(), OsError> {
+        if self.is_indexed.get() {
+            return Ok(());
+        }
+        self.index.make_room_for(self.registered.get())?;
+        for number in 1..self.entries.used() as u32 {
+            if self.entries.get(number).stage.get().is_registered() {
+                self.index.add(&self.entries, number);
+            }
+        }
+        self.is_indexed.set(true);
+        Ok(())
+    }
+
+    /// An entry is registered no more.
+    fn unregister(&self, number: u32) {
+        if self.is_indexed.get() {
+            self.index.remove(&self.entries, number);
+        }
+        self.registered.set(self.registered.get() - 1);
+    }
+
     /// Whether an object has an entry.
     pub(super) fn has(&self, object: usize) -> bool {
-        let is_registered = self.index.find(&self.entries, object, |_| true).is_some();
+        let is_registered = self.registered.get() != 0
+            && match self.begin_index() {
+                Ok(()) => self.index.find(&self.entries, object, |_| true).is_some(),
+                Err(_) => (1..self.entries.used() as u32)
+                    .map(|number| self.entries.get(number))
+                    .any(|entry| entry.object.get() == object && entry.stage.get().is_registered()),
+            };
         // What a collection has queued the program cannot name.
         let (mut is_queued, may_be) = (false, !is_registered && self.has_unseen_queued.get());
         if may_be {
@@ -162,11 +207,11 @@ impl Table {
         let entry = self.entries.get(number);
         match entry.stage.get() {
             Stage::Young | Stage::Suspect => {
-                self.index.remove(&self.entries, number);
+                self.unregister(number);
                 entry.stage.set(Stage::Cancelled);
             }
             Stage::Old => {
-                self.index.remove(&self.entries, number);
+                self.unregister(number);
                 self.entries.release(number);
             }
             Stage::Queued | Stage::QueuedInCircle => return Err(CancelError::Queued),
@@ -278,7 +323,7 @@ impl Table {
     }
 
     fn queue(&self, number: u32, stage: Stage) {
-        self.index.remove(&self.entries, number);
+        self.unregister(number);
         self.queues.append(&self.entries, number, stage);
     }
 
@@ -321,10 +366,9 @@ impl Table {
             match entry.stage.get() {
                 Stage::Young | Stage::Old | Stage::Suspect => {
                     registered += 1;
-                    if self
-                        .index
-                        .find(&self.entries, entry.object.get(), |found| found == number as u32)
-                        .is_none()
+                    let (index, object) = (&self.index, entry.object.get());
+                    if self.is_indexed.get()
+                        && index.find(&self.entries, object, |found| found == number as u32).is_none()
                     {
                         return Some("a registered finaliser is not in the index");
                     }
@@ -449,7 +493,10 @@ mod tests {
     fn entries_are_found_in_a_few_steps_and_used_again() {
         for size in [16, 32, 48, 208, 4096, 8192, 40_960, 1 << 20] {
             let table = table(1 << 18);
-            (1..=100_000).for_each(|i| _ = add(&table, i * size, i, true).unwrap());
+            // The index is begun in the middle.
+            (1..=50_000).for_each(|i| _ = add(&table, i * size, i, true).unwrap());
+            assert!(table.has(size) && !table.has(size + 1));
+            (50_001..=100_000).for_each(|i| _ = add(&table, i * size, i, true).unwrap());
             let (buckets, steps) = table.index.steps(&table.entries);
             assert_eq!(buckets, 100_000, "about one entry a bucket");
             assert!(steps <= 400_000, "{steps} steps to find 100,000 objects of {size} bytes");
@@ -488,7 +535,17 @@ mod tests {
             assert_eq!((table.counts(), table.has(16)), ((0, 0), false));
         }
         add(&table, 16, 1, true).unwrap();
-        assert!(table.has(16));
+        // Without memory for the index objects are found all the same, but nothing is ordered.
+        KERNEL.refuse_from(0);
+        assert!(table.has(16) && !table.has(32) && !table.is_indexed.get());
+        let ordered =
+            Registration { object: 32, is_old: true, kind: FinalizerKind::Ordered, queue: 0, tag: 2 };
+        assert!(matches!(table.add(ordered), Err(AddError::Kernel(_))));
+        assert_eq!((table.counts(), table.has(32), table.check()), ((1, 0), false, None));
+        KERNEL.relent();
+        table.add(ordered).unwrap();
+        assert!(table.has(16) && table.has(32) && table.is_indexed.get());
+        assert_eq!((table.counts(), table.check()), ((2, 0), None));
     }
 
     /// A young collection looks at what was registered since the last one.
