@@ -1,5 +1,7 @@
-//! The ephemerons that a marker has come to while their keys had no mark. Invariant: what a marker has listed comes to its
-//! marking's list when the marker ends, whatever ends it.
+//! The ephemerons that a marker has come to while their keys had no mark. In a stop those without a value only have to be cleared:
+//! they wait at once, and are looked at once less. Beside the program they are looked at again there, so that the stop which ends the
+//! marking meets the dead ones alone. Invariant: what a marker has listed comes to its marking's lists when the marker ends, whatever
+//! ends it.
 
 use crate::inject::{Fault, FaultInjector};
 use crate::state::{Ephemeron, List, OfMarking, State};
@@ -7,32 +9,41 @@ use crate::state::{Ephemeron, List, OfMarking, State};
 /// The ephemerons that a marker has come to and that are undecided.
 pub(super) struct Undecided<'h> {
     of: &'h OfMarking,
+    is_session: bool,
     list: List,
+    /// Those that only have to be cleared.
+    waiting: List,
     faults: &'h FaultInjector,
 }
 
 impl<'h> Undecided<'h> {
     /// None, of a marking with the snapshot's scope, or another.
     pub(super) fn new(state: &'h State, is_session: bool) -> Self {
-        Undecided { of: state.ephemerons().of(is_session), list: List::default(), faults: state.faults() }
+        let of = state.ephemerons().of(is_session);
+        Undecided { of, is_session, list: List::default(), waiting: List::default(), faults: state.faults() }
     }
 
     /// Adds one, unless the marking has it.
     pub(super) fn add(&self, ephemeron: Ephemeron) {
         if self.of.claim(ephemeron) {
-            self.list.add(ephemeron);
+            match ephemeron.value() {
+                0 if !self.is_session => self.waiting.add(ephemeron),
+                _ => self.list.add(ephemeron),
+            }
         }
     }
 
     /// Joins them to those of other markers.
     pub(super) fn join(&self) {
         self.of.undecided().join(&self.list);
+        self.of.waiting().join(&self.waiting);
     }
 }
 
 impl Drop for Undecided<'_> {
     fn drop(&mut self) {
-        if !self.list.is_empty() && !self.faults.fails(Fault::UndecidedLost) {
+        let is_empty = self.list.is_empty() && self.waiting.is_empty();
+        if !is_empty && !self.faults.fails(Fault::UndecidedLost) {
             self.join();
         }
     }
