@@ -4,11 +4,10 @@
 use crate::gc::Gc;
 use crate::like_a_gc::like_a_gc;
 use crate::mutator::Mutator;
-use core::hash::{BuildHasher, BuildHasherDefault, Hash};
+use core::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use heapwood_gc::WeakError;
-use std::hash::DefaultHasher;
 
 /// A map by the identity of its keys, whose values live as long as something else leads to their keys. A value may lead to its
 /// key.
@@ -127,9 +126,60 @@ impl<K, V> WeakMap<K, V> {
     }
 }
 
+/// Hashes word by word: the halves of a product, folded, as in wyhash. The standard hasher, made anew for each call, has no secret
+/// either, and takes a tenth of the time of a look-up.
+#[derive(Default)]
+struct Folding(u64);
+
+impl Folding {
+    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
+
+    #[inline(always)]
+    fn add(&mut self, word: u64) {
+        let product = u128::from(self.0 ^ word ^ Self::FACTOR) * u128::from(Self::FACTOR);
+        self.0 = (product as u64).wrapping_add((product >> 64) as u64);
+    }
+}
+
+impl Hasher for Folding {
+    fn write(&mut self, bytes: &[u8]) {
+        for part in bytes.chunks(8) {
+            let mut word = [0; 8];
+            word[..part.len()].copy_from_slice(part);
+            self.add(u64::from_le_bytes(word));
+        }
+    }
+
+    #[inline(always)]
+    fn write_u8(&mut self, number: u8) {
+        self.add(number.into());
+    }
+
+    #[inline(always)]
+    fn write_u32(&mut self, number: u32) {
+        self.add(number.into());
+    }
+
+    #[inline(always)]
+    fn write_u64(&mut self, number: u64) {
+        self.add(number);
+    }
+
+    #[inline(always)]
+    fn write_usize(&mut self, number: usize) {
+        self.add(number as u64);
+    }
+
+    #[inline(always)]
+    fn finish(&self) -> u64 {
+        self.0
+    }
+}
+
 impl<T: Hash + Eq> WeakSet<T> {
+    #[inline]
     fn hash(object: &T) -> usize {
-        BuildHasherDefault::<DefaultHasher>::default().hash_one(object) as usize
+        BuildHasherDefault::<Folding>::default().hash_one(object) as usize
     }
 
     /// The object of the set that is equal to this one; if there is none, this one, which is in the set then. May collect.
