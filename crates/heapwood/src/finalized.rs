@@ -77,6 +77,22 @@ unsafe fn drop_value<T>(object: *mut u8) {
 
 type DropFn = unsafe fn(*mut u8);
 
+/// A value that waits outside the heap, behind the function that drops it with its box: one allocation, known by one word.
+#[repr(C)]
+struct Kept<T> {
+    drop: DropFn,
+    value: T,
+}
+
+/// Drops a value that waits outside the heap.
+///
+/// # Safety
+/// 1. It is a `Kept<T>` that was boxed, and is known to nobody else.
+unsafe fn drop_kept<T>(kept: *mut u8) {
+    // SAFETY: contract 1.
+    drop(unsafe { Box::from_raw(kept.cast::<Kept<T>>()) });
+}
+
 impl Mutator {
     /// Allocates an object that owns `value`, which is dropped by [`Heap::drop_finalized`] when the object is dead. May collect.
     ///
@@ -141,16 +157,12 @@ impl Mutator {
         object: Gc<O>,
         value: T,
     ) -> Result<(), (FinalizeError, T)> {
-        let value = Box::new(value);
         let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
-        let erased = Box::into_raw(Box::new(value as Box<dyn Send>));
-        match self.raw().finalize_data(start, queue, erased as usize) {
+        let kept = Box::into_raw(Box::new(Kept { drop: drop_kept::<T>, value }));
+        match self.raw().finalize_data(start, queue, kept as usize) {
             Ok(_) => Ok(()),
-            Err(error) => {
-                // SAFETY: it was boxed above, with a value of this type, and is known to nobody else.
-                let value = unsafe { Box::from_raw(Box::into_raw(*Box::from_raw(erased)).cast::<T>()) };
-                Err((error, *value))
-            }
+            // SAFETY: it was boxed above, and is known to nobody else.
+            Err(error) => Err((error, unsafe { Box::from_raw(kept) }.value)),
         }
     }
 }
@@ -205,8 +217,11 @@ unsafe fn drop_taken(taken: Taken) {
             // So that this stack keeps it up to here.
             core::hint::black_box(object);
         }
-        // SAFETY: `finalize_for` boxed it, and each comes once.
-        None => drop(unsafe { Box::from_raw(taken.tag as *mut Box<dyn Send>) }),
+        None => {
+            let kept = taken.tag as *mut u8;
+            // SAFETY: `finalize_for` boxed it, with its function first, and each comes once.
+            unsafe { kept.cast::<DropFn>().read()(kept) };
+        }
     }
 }
 
