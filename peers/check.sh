@@ -80,7 +80,7 @@ while read -r peer workload program threads command; do
 
         check "$label ($versions)" "$expected" $command $n
         case $threads-$workload in
-        *-mark | false-*) ;;
+        *-mark | *-weak | *-finalize | *-weakmap | false-*) ;;
         true-*) check "$label --threads 2" "$expected" $command $n --threads 2 ;;
         esac
         case $peer in
