@@ -4,6 +4,7 @@
 //! them. Invariant: a call that fails changes nothing.
 
 mod entries;
+mod hash;
 
 use super::ephemeron::shade_found;
 use crate::error::WeakError;
@@ -11,6 +12,7 @@ use crate::mutator::Mutator;
 use crate::state::Ephemeron;
 use core::ptr::NonNull;
 use entries::{Locked, Place, Table};
+use hash::mixed;
 use heapwood_heap::{Address, Scan, ShapeId, SizeClass, publication};
 
 const SHAPE: ShapeId = match ShapeId::well_known(Table::BYTES, &Table::MASK) {
@@ -270,11 +272,6 @@ impl Mutator {
         let found = may_be.then(|| unsafe { Table::at(address) }).filter(|table| table.is_one());
         found.ok_or(WeakError::NoTable { address })
     }
-}
-
-/// A hash of an address, or of the program's, of which any bits may be alike. Different words have different ones.
-fn mixed(hash: usize) -> usize {
-    hash.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize).rotate_left(usize::BITS / 2)
 }
 
 /// The entry of an object.
