@@ -1,9 +1,48 @@
 //! What types have that are one word and point to an object, as [`Gc`](crate::Gc) does, with fewer promises. Invariant: such a
 //! word is never zero.
 
-/// Makes types copied, traced, shared if their parameters are, and shown without their contents.
+/// Makes types copied, compared by address, traced, shared if their parameters are, the content of a [`GcCell`](crate::GcCell),
+/// and shown without their contents. Of each it is told how its pointer is taken out, and how it is made from one.
 macro_rules! like_a_gc {
-    ($({$($generics:ident),*} $type:ty;)*) => {$(
+    ($({$($generics:ident),*} $type:ty, $value:ident => $pointer:expr, $from:ident => $made:expr;)*) => {$(
+        impl<$($generics),*> $type {
+            /// Whether both are the same object of the heap. Two that were made of the same things are two.
+            #[inline]
+            pub fn ptr_eq(self, other: Self) -> bool {
+                let [one, two] = [self, other].map(|$value| $pointer);
+                one == two
+            }
+        }
+
+        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for $type {}
+        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for Option<$type> {}
+
+        impl<$($generics),*> $crate::gc_cell::Pointer for $type {
+            #[inline]
+            fn into_word(self) -> usize {
+                let $value = self;
+                $pointer.as_ptr() as usize
+            }
+            #[inline]
+            unsafe fn from_word(word: usize) -> Self {
+                // SAFETY: the word was made from such a value, which is never null (contract 1).
+                let $from = unsafe { core::ptr::NonNull::new_unchecked(word as *mut u8) };
+                $made
+            }
+        }
+
+        impl<$($generics),*> $crate::gc_cell::Pointer for Option<$type> {
+            #[inline]
+            fn into_word(self) -> usize {
+                self.map_or(0, $crate::gc_cell::Pointer::into_word)
+            }
+            #[inline]
+            unsafe fn from_word(word: usize) -> Self {
+                // SAFETY: a word that is not 0 was made from such a value (contract 1).
+                (word != 0).then(|| unsafe { $crate::gc_cell::Pointer::from_word(word) })
+            }
+        }
+
         impl<$($generics),*> Clone for $type {
             fn clone(&self) -> Self {
                 *self

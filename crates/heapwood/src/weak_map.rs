@@ -173,6 +173,6 @@ impl<T: Hash + Eq> WeakSet<T> {
 }
 
 like_a_gc! {
-    {K, V} WeakMap<K, V>;
-    {T} WeakSet<T>;
+    {K, V} WeakMap<K, V>, map => map.table, table => WeakMap { table, _marker: PhantomData };
+    {T} WeakSet<T>, set => set.table, table => WeakSet { table, _marker: PhantomData };
 }

@@ -2,6 +2,7 @@
 //! value as long, and no longer.
 
 mod fixed_point;
+mod freed;
 pub(crate) mod links;
 mod play;
 mod revived;
