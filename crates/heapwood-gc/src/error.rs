@@ -389,7 +389,8 @@ impl fmt::Display for WeakError {
             WeakError::NoSlot { slot } => {
                 write!(
                     f,
-                    "{slot:#x} is no place of a pointer: give an address that is a multiple of 8, and not NULL"
+                    "{slot:#x} is no place of a pointer: give an address that is a multiple of 8, not NULL, and if it is in the \
+                     heap, in an object that is alive and no weak reference"
                 )
             }
             WeakError::NoLink { slot } => write!(

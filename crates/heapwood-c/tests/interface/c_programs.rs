@@ -183,7 +183,7 @@ fn collections_are_asked_for_and_waited_for() {
 
 #[test]
 fn buffers_outside_the_heap_are_counted() {
-    assert_eq!(passes("tests/c/external.c", &[&[]]), "the process does not grow\n");
+    assert_eq!(passes("tests/c/external.c", &[&[], &["young"], &["verify"]]), "the process does not grow\n");
 }
 
 #[test]
@@ -200,6 +200,11 @@ fn objects_come_back_in_order() {
 fn what_is_weak_is_cleared_when_it_is_dead() {
     let told = passes("tests/c/weak.c", &[&[], &["young"], &["verify"]]);
     assert_eq!(told, "what is dead is cleared\n");
+}
+
+#[test]
+fn misuse_of_what_is_weak_is_an_error() {
+    assert_eq!(passes("tests/c/weak_misuse.c", &[&[], &["verify"]]), "nothing has changed\n");
 }
 
 #[test]

@@ -228,7 +228,11 @@ impl Mutator {
             publication::observe();
             // No poll comes between, so what was read is alive.
             let candidate = NonNull::new(looked? as *mut u8).unwrap_or_else(|| unreachable!("it has a key"));
-            if is_equal(candidate) {
+            let collections = self.shared().cycles().collections();
+            if is_equal(candidate)
+                && (self.shared().cycles().collections() == collections
+                    || table.locked(self, |table| still_has(self, table, hash, candidate)))
+            {
                 return Ok(candidate);
             }
         }
@@ -266,6 +270,19 @@ impl Mutator {
 /// A hash of the program's, of which any bits may be alike.
 fn mixed(hash: usize) -> usize {
     hash.wrapping_mul(0x9E37_79B9_7F4A_7C15_u64 as usize).rotate_left(usize::BITS / 2)
+}
+
+/// Whether a table by value still has an object, though the comparison has collected, which it must not: what it was given may be
+/// dead.
+#[cold]
+fn still_has(mutator: &Mutator, table: &Locked<'_>, hash: usize, object: NonNull<u8>) -> bool {
+    let key = object.as_ptr() as usize;
+    let is_there =
+        table.places() != 0 && matches!(table.search(hash, 0, |e| e.key() == key).1, Place::Found(..));
+    if is_there {
+        shade_found(mutator, key, key);
+    }
+    is_there
 }
 
 /// The entry of an object.

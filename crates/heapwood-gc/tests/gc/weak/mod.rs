@@ -5,6 +5,7 @@ mod fixed_point;
 mod freed;
 pub(crate) mod links;
 mod play;
+mod refused;
 mod revived;
 mod tables;
 mod threads;
