@@ -4,8 +4,8 @@
 /// Makes types copied, compared by address, traced, shared if their parameters are, the content of a [`GcCell`](crate::GcCell),
 /// and shown without their contents. Of each it is told how its pointer is taken out, and how it is made from one.
 macro_rules! like_a_gc {
-    ($({$($generics:ident),*} $type:ty, $value:ident => $pointer:expr, $from:ident => $made:expr;)*) => {$(
-        impl<$($generics),*> $type {
+    ($({$($generics:ident),*} $type:ident, $value:ident => $pointer:expr, $from:ident => $made:expr;)*) => {$(
+        impl<$($generics),*> $type<$($generics),*> {
             /// Whether both are the same object of the heap. Two that were made of the same things are two.
             #[inline]
             pub fn ptr_eq(self, other: Self) -> bool {
@@ -14,10 +14,10 @@ macro_rules! like_a_gc {
             }
         }
 
-        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for $type {}
-        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for Option<$type> {}
+        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for $type<$($generics),*> {}
+        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for Option<$type<$($generics),*>> {}
 
-        impl<$($generics),*> $crate::gc_cell::Pointer for $type {
+        impl<$($generics),*> $crate::gc_cell::Pointer for $type<$($generics),*> {
             #[inline]
             fn into_word(self) -> usize {
                 let $value = self;
@@ -31,7 +31,7 @@ macro_rules! like_a_gc {
             }
         }
 
-        impl<$($generics),*> $crate::gc_cell::Pointer for Option<$type> {
+        impl<$($generics),*> $crate::gc_cell::Pointer for Option<$type<$($generics),*>> {
             #[inline]
             fn into_word(self) -> usize {
                 self.map_or(0, $crate::gc_cell::Pointer::into_word)
@@ -43,23 +43,23 @@ macro_rules! like_a_gc {
             }
         }
 
-        impl<$($generics),*> Clone for $type {
+        impl<$($generics),*> Clone for $type<$($generics),*> {
             fn clone(&self) -> Self {
                 *self
             }
         }
 
-        impl<$($generics),*> Copy for $type {}
+        impl<$($generics),*> Copy for $type<$($generics),*> {}
 
         // SAFETY: one word, which is never zero, and holds the address of an object.
-        unsafe impl<$($generics),*> $crate::trace::Trace for $type {
+        unsafe impl<$($generics),*> $crate::trace::Trace for $type<$($generics),*> {
             const MAP: $crate::trace::TypeMap = $crate::trace::TypeMap::POINTER;
         }
 
         // SAFETY: who reads it on another thread gets what a `Gc` there would be.
-        unsafe impl<$($generics: $crate::shared::Shared),*> $crate::shared::Shared for $type {}
+        unsafe impl<$($generics: $crate::shared::Shared),*> $crate::shared::Shared for $type<$($generics),*> {}
 
-        impl<$($generics),*> core::fmt::Debug for $type {
+        impl<$($generics),*> core::fmt::Debug for $type<$($generics),*> {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.debug_tuple(stringify!($type)).finish_non_exhaustive()
             }

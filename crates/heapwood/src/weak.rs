@@ -68,7 +68,8 @@ pub struct Weak<T>(Ephemeron<T, ()>);
 #[repr(transparent)]
 pub struct Ephemeron<K, V> {
     ptr: NonNull<u8>,
-    _marker: PhantomData<(Gc<K>, Gc<V>)>,
+    /// Invariant in both, as `Gc` is.
+    _marker: PhantomData<fn(K, V) -> (K, V)>,
 }
 
 impl Mutator {
@@ -157,6 +158,6 @@ impl<K, V> Ephemeron<K, V> {
 }
 
 like_a_gc! {
-    {T} Weak<T>, weak => weak.0.ptr, ptr => Weak(Ephemeron { ptr, _marker: PhantomData });
-    {K, V} Ephemeron<K, V>, pair => pair.ptr, ptr => Ephemeron { ptr, _marker: PhantomData };
+    {T} Weak, weak => weak.0.ptr, ptr => Weak(Ephemeron { ptr, _marker: PhantomData });
+    {K, V} Ephemeron, pair => pair.ptr, ptr => Ephemeron { ptr, _marker: PhantomData };
 }

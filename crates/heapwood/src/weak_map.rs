@@ -27,7 +27,8 @@ use std::hash::DefaultHasher;
 #[repr(transparent)]
 pub struct WeakMap<K, V> {
     table: NonNull<u8>,
-    _marker: PhantomData<(Gc<K>, Gc<V>)>,
+    /// Invariant in both, as `Gc` is.
+    _marker: PhantomData<fn(K, V) -> (K, V)>,
 }
 
 /// A set of objects that it does not keep alive, in which equal ones are one: a table of interned strings, types, symbols.
@@ -45,7 +46,7 @@ pub struct WeakMap<K, V> {
 #[repr(transparent)]
 pub struct WeakSet<T> {
     table: NonNull<u8>,
-    _marker: PhantomData<Gc<T>>,
+    _marker: PhantomData<fn(T) -> T>,
 }
 
 impl Mutator {
@@ -173,6 +174,6 @@ impl<T: Hash + Eq> WeakSet<T> {
 }
 
 like_a_gc! {
-    {K, V} WeakMap<K, V>, map => map.table, table => WeakMap { table, _marker: PhantomData };
-    {T} WeakSet<T>, set => set.table, table => WeakSet { table, _marker: PhantomData };
+    {K, V} WeakMap, map => map.table, table => WeakMap { table, _marker: PhantomData };
+    {T} WeakSet, set => set.table, table => WeakSet { table, _marker: PhantomData };
 }
