@@ -2,7 +2,7 @@
 //! [`Gc`] may. Invariant: what they return is alive, and a `Gc` from then on.
 
 use crate::gc::Gc;
-use crate::like_a_gc::like_a_gc;
+use crate::like_a_gc::{Pair, like_a_gc};
 use crate::mutator::Mutator;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -68,8 +68,7 @@ pub struct Weak<T>(Ephemeron<T, ()>);
 #[repr(transparent)]
 pub struct Ephemeron<K, V> {
     ptr: NonNull<u8>,
-    /// Invariant in both, as `Gc` is.
-    _marker: PhantomData<fn(K, V) -> (K, V)>,
+    _marker: Pair<K, V>,
 }
 
 impl Mutator {

@@ -2,7 +2,7 @@
 //! may be shared by threads. Invariant: what they return is alive, and a `Gc` from then on.
 
 use crate::gc::Gc;
-use crate::like_a_gc::like_a_gc;
+use crate::like_a_gc::{Pair, like_a_gc};
 use crate::mutator::Mutator;
 use core::hash::{BuildHasher, BuildHasherDefault, Hash};
 use core::marker::PhantomData;
@@ -27,8 +27,7 @@ use std::hash::DefaultHasher;
 #[repr(transparent)]
 pub struct WeakMap<K, V> {
     table: NonNull<u8>,
-    /// Invariant in both, as `Gc` is.
-    _marker: PhantomData<fn(K, V) -> (K, V)>,
+    _marker: Pair<K, V>,
 }
 
 /// A set of objects that it does not keep alive, in which equal ones are one: a table of interned strings, types, symbols.
