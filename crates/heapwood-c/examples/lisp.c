@@ -1,6 +1,8 @@
-/* A small Lisp over a collected heap: integers, symbols, pairs, closures, tail calls, errors that are told. It is what
+/* A small Lisp over a collected heap: integers, symbols, pairs, closures, tail calls, ports, errors that are told. It is what
  * docs/guide/c.md explains in four steps. Local variables need no bookkeeping, since the collector scans the stack; what must
- * outlive every call hangs off one registered slot; stores into objects that are not new go through hw_write.
+ * outlive every call hangs off three registered slots; stores into objects that are not new go through hw_write. Symbols are
+ * in a weak table, so those that nobody uses go; files are closed when their ports are forgotten; and where memory is limited
+ * and used up, that is an error like any other.
  *
  *     lisp [--limit BYTES] [--verify] [FILE]
  *
@@ -18,7 +20,7 @@
 
 /* Every object begins with its kind. What is no object of the heap, as the empty list, the built-in functions and the special
  * forms, is a variable of this program: slots may point to those as well. */
-enum kind { NIL, NUMBER, SYMBOL, PAIR, CLOSURE, BUILTIN, FORM };
+enum kind { NIL, NUMBER, SYMBOL, PAIR, CLOSURE, PORT, BUILTIN, FORM };
 typedef struct object {
     enum kind kind;
 } object;
@@ -26,14 +28,21 @@ struct number { object head; int64_t value; };
 struct symbol { object head; object *value; char *name; }; /* the value is that of the global variable, or NULL */
 struct pair { object head; object *first, *rest; };
 struct closure { object head; object *parameters, *body, *env; };
+struct port { object head; FILE *file; hw_finalizer closer; }; /* the file is NULL when it was closed */
 struct builtin { object head; const char *name; object *(*call)(object *arguments); };
 
 static object nil = {NIL}, end_of_input = {NIL};
 
 static hw_heap *heap;
 static hw_mutator *m; /* this thread's part in the heap */
-static hw_type number_type, symbol_type, pair_type, closure_type;
-static object *symbols = &nil; /* all of them, in a list: the one root beside the stack */
+static hw_type number_type, symbol_type, pair_type, closure_type, port_type;
+
+/* The roots beside the stack. */
+static struct {
+    object *globals; /* the symbols that were given a value, in a list: it would go with them */
+    void *symbols;   /* the weak table of all symbols, by their names */
+    void *reserve;   /* bytes that are given up where there is no room, so that it can be made */
+} kept = {&nil, NULL, NULL};
 
 /* ----------------------------------------------------------------------------------------- errors, and allocation -- */
 
@@ -51,13 +60,30 @@ _Noreturn static void fail(const char *format, ...) {
     longjmp(top, 1); /* What only the frames that are left referred to is garbage from here on. */
 }
 
+/* There is no room. What the expression had made is garbage now; but if the rest is too much as well, what drops some of it
+ * must be read and evaluated first. For that there is a reserve. */
+_Noreturn static void no_room(void) {
+    kept.reserve = NULL;
+    fail("%s", hw_last_error(m)->text);
+}
+
+/* Takes the reserve again, once there is room for more than that. */
+static void take_reserve(void) {
+    enum { RESERVE = 1 << 18 };
+    if (kept.reserve != NULL) return;
+    void *more = hw_alloc_bytes(m, 2 * RESERVE);
+    if (more == NULL) return;
+    hw_free(m, more); /* nobody else knows it */
+    kept.reserve = hw_alloc_bytes(m, RESERVE);
+}
+
 static void enter(void) {
     if (++depth > DEEPEST) fail("nested too deep");
 }
 
 /* A new object may be filled with plain stores until the next allocation or poll: the functions below do no more. */
 static object *made(void *memory, enum kind kind) {
-    if (memory == NULL) fail("%s", hw_last_error(m)->text);
+    if (memory == NULL) no_room();
     object *o = memory;
     o->kind = kind;
     return o;
@@ -106,17 +132,26 @@ static void append(object **list, object **last, object *value) {
 
 /* ------------------------------------------------------------------------------------------- symbols, variables -- */
 
-/* The one symbol of a name. */
+static bool has_name(void *symbol, void *name) { return strcmp(((struct symbol *)symbol)->name, name) == 0; }
+
+static uint64_t hash_of(const char *name) { /* FNV-1a */
+    uint64_t hash = 0xCBF29CE484222325;
+    for (; *name != '\0'; name++) hash = (hash ^ (unsigned char)*name) * 0x100000001B3;
+    return hash;
+}
+
+/* The one symbol of a name. The table compares names, and keeps no symbol alive. */
 static object *symbol(const char *name) {
-    for (object *at = symbols; at->kind == PAIR; at = rest(at))
-        if (strcmp(((struct symbol *)first(at))->name, name) == 0) return first(at);
+    uint64_t hash = hash_of(name);
+    object *found = hw_weak_table_intern(m, kept.symbols, hash, has_name, (void *)name, NULL);
+    if (found != NULL) return found;
     size_t length = strlen(name) + 1;
     char *copy = hw_alloc_bytes(m, length);
-    if (copy == NULL) fail("%s", hw_last_error(m)->text);
+    if (copy == NULL) no_room();
     memcpy(copy, name, length);
     object *o = made(hw_alloc(m, symbol_type), SYMBOL);
     ((struct symbol *)o)->name = copy;
-    symbols = cons(o, symbols); /* a root slot: a plain store is right */
+    if (hw_weak_table_intern(m, kept.symbols, hash, has_name, copy, o) == NULL) no_room();
     return o;
 }
 
@@ -147,7 +182,9 @@ static object *assign(object *name, object *env, object *value) {
     return value;
 }
 
+/* A symbol with a value is kept, whether or not a program that was read so far has its name. */
 static object *define(object *name, object *value) {
+    if (named(name)->value == NULL) kept.globals = cons(name, kept.globals); /* a root slot: a plain store is right */
     hw_write(m, name, &named(name)->value, value);
     return name;
 }
@@ -158,6 +195,55 @@ static object *bind(object *parameters, object *arguments, object *env) {
     if (parameters->kind == SYMBOL) return cons(cons(parameters, arguments), env); /* (lambda all ..) takes a list */
     if (arguments->kind != NIL) fail("too many arguments");
     return env;
+}
+
+/* ---------------------------------------------------------------------------------------------------------- ports -- */
+
+/* A port owns a FILE. The collector closes none: when a port is dead the FILE, which is the data of its finaliser, is on a
+ * queue, and this interpreter looks there between two evaluations, when no port is being read or written. */
+static bool some_are_dead;
+static void ports_died(void *arg) { (void)arg, some_are_dead = true; }
+
+enum { FILE_BYTES = 8192 }; /* of malloc, most of it a buffer: a port is small, and yet many of them are much memory */
+
+static bool close_file(FILE *file) {
+    hw_external(m, -FILE_BYTES);
+    return fclose(file) == 0;
+}
+
+static void close_dead(void) {
+    some_are_dead = false;
+    for (void *file; hw_finalize_next_data(heap, 0, &file);) close_file(file);
+}
+
+static object *open_port(const char *name, const char *how) {
+    struct port *p = (struct port *)made(hw_alloc(m, port_type), PORT);
+    FILE *file = fopen(name, how);
+    if (file == NULL && errno == EMFILE) { /* ports that were forgotten may have them all */
+        hw_collect(m);
+        close_dead();
+        file = fopen(name, how);
+    }
+    if (file == NULL) fail("%s: %s", name, strerror(errno));
+    if (hw_external(m, FILE_BYTES)) fclose(file), no_room();
+    if (hw_finalize_data(m, p, 0, file, &p->closer)) close_file(file), no_room();
+    p->file = file;
+    return &p->head;
+}
+
+static FILE *file_of(object *o) {
+    if (o->kind != PORT) fail("not a port");
+    FILE *file = ((struct port *)o)->file;
+    if (file == NULL) fail("the port was closed");
+    return file;
+}
+
+static object *close_port(object *o) {
+    FILE *file = file_of(o);
+    hw_finalize_cancel(heap, ((struct port *)o)->closer, NULL, NULL);
+    ((struct port *)o)->file = NULL;
+    if (!close_file(file)) fail("not all was written: %s", strerror(errno));
+    return &nil;
 }
 
 /* ----------------------------------------------------------------------------------------------------- evaluation -- */
@@ -183,6 +269,7 @@ static object *eval_but_last(object *body, object *env) {
 static object *eval_here(object *e, object *env) {
     for (;;) {
         hw_safepoint(m); /* A loop that allocates nothing must not keep others waiting. */
+        if (some_are_dead) close_dead();
         if (e->kind == SYMBOL) return value_of(e, env);
         if (e->kind != PAIR) return e;
         object *head = eval(first(e), env), *operands = rest(e);
@@ -218,34 +305,37 @@ static object *eval(object *e, object *env) {
 
 /* ------------------------------------------------------------------------------------------------------- printing -- */
 
+static FILE *output;
+
 static void print(object *o) {
     enter();
     switch (o->kind) {
-    case NIL: printf("()"); break;
-    case NUMBER: printf("%lld", (long long)((struct number *)o)->value); break;
-    case SYMBOL: printf("%s", named(o)->name); break;
-    case CLOSURE: printf("#<function>"); break;
+    case NIL: fprintf(output, "()"); break;
+    case NUMBER: fprintf(output, "%lld", (long long)((struct number *)o)->value); break;
+    case SYMBOL: fprintf(output, "%s", named(o)->name); break;
+    case PORT: fprintf(output, "#<port>"); break;
+    case CLOSURE: fprintf(output, "#<function>"); break;
     case BUILTIN:
-    case FORM: printf("#<%s>", ((struct builtin *)o)->name); break;
+    case FORM: fprintf(output, "#<%s>", ((struct builtin *)o)->name); break;
     case PAIR:
         for (int shown = 0; o->kind == PAIR; o = rest(o), shown++) {
-            printf(shown == 0 ? "(" : " ");
+            fprintf(output, shown == 0 ? "(" : " ");
             if (shown == 1000) { /* It may be a ring. */
-                printf("..");
+                fprintf(output, "..");
                 o = &nil;
                 break;
             }
             print(first(o));
         }
-        if (o->kind != NIL) printf(" . "), print(o);
-        putchar(')');
+        if (o->kind != NIL) fprintf(output, " . "), print(o);
+        putc(')', output);
     }
     depth--;
 }
 
 /* -------------------------------------------------------------------------------------------------------- reading -- */
 
-static FILE *input;
+static FILE *program, *input;
 
 static int peek(void) {
     int c = getc(input);
@@ -301,7 +391,8 @@ static int64_t integer(object *o) {
     return ((struct number *)o)->value;
 }
 
-static object *truth(bool is) { return is ? symbol("t") : &nil; }
+static object *t; /* one of the globals */
+static object *truth(bool is) { return is ? t : &nil; }
 
 #define ARITHMETIC(name, operation)                                                                            \
     static object *name(object *a) {                                                                           \
@@ -326,7 +417,36 @@ static object *do_set_first(object *a) { return set_first(first(a), first(rest(a
 static object *do_set_rest(object *a) { return set_rest(first(a), first(rest(a))), first(a); }
 static object *is_pair(object *a) { return truth(first(a)->kind == PAIR); }
 static object *list(object *a) { return a; }
-static object *display(object *a) { return print(first(a)), putchar('\n'), &nil; }
+static object *display(object *a) { return print(first(a)), putc('\n', output), &nil; }
+
+static object *do_open(object *a) { return open_port(named(first(a))->name, "r"); }
+static object *do_create(object *a) { return open_port(named(first(a))->name, "w"); }
+static object *do_close(object *a) { return close_port(first(a)); }
+/* What a port has next, () at its end. The port may be dead before all is read, as far as the compiler and the collector are
+ * concerned; its file is closed by the next evaluation, not before. */
+static object *do_read(object *a) {
+    input = file_of(first(a));
+    object *o = read_one();
+    input = program;
+    return o == &end_of_input ? &nil : o;
+}
+static object *do_write(object *a) {
+    output = file_of(first(a));
+    print(first(rest(a)));
+    bool is_written = putc('\n', output) != EOF;
+    output = stdout;
+    if (!is_written) fail("it cannot be written to: %s", strerror(errno));
+    return &nil;
+}
+
+/* The symbol whose name is that of another, and a number. */
+static object *do_symbol(object *a) {
+    char name[128];
+    snprintf(name, sizeof name, "%s%lld", named(first(a))->name, (long long)integer(first(rest(a))));
+    return symbol(name);
+}
+static object *symbols(object *a) { return (void)a, number((int64_t)hw_weak_table_count(m, kept.symbols)); }
+static object *collect(object *a) { return (void)a, hw_collect(m), &nil; }
 static object *collections(object *a) {
     (void)a;
     hw_stats stats = {.size = sizeof stats};
@@ -340,13 +460,17 @@ static struct builtin builtins[] = {
     {{BUILTIN}, "first", do_first},  {{BUILTIN}, "rest", do_rest},     {{BUILTIN}, "set-first!", do_set_first},
     {{BUILTIN}, "pair?", is_pair},   {{BUILTIN}, "list", list},        {{BUILTIN}, "set-rest!", do_set_rest},
     {{BUILTIN}, "display", display}, {{BUILTIN}, "collections", collections},
+    {{BUILTIN}, "open", do_open},    {{BUILTIN}, "create", do_create}, {{BUILTIN}, "close", do_close},
+    {{BUILTIN}, "read", do_read},    {{BUILTIN}, "write", do_write},   {{BUILTIN}, "symbol", do_symbol},
+    {{BUILTIN}, "symbols", symbols}, {{BUILTIN}, "collect", collect},
 };
 static struct builtin *const forms[] = {&quote, &lambda, &when, &definition, &set, &begin};
 
 static void define_builtins(void) {
     for (size_t i = 0; i < sizeof builtins / sizeof *builtins; i++) define(symbol(builtins[i].name), &builtins[i].head);
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) define(symbol(forms[i]->name), &forms[i]->head);
-    define(symbol("t"), symbol("t"));
+    t = symbol("t");
+    define(t, t);
 }
 
 /* ------------------------------------------------------------------------------------------------- the whole thing -- */
@@ -367,15 +491,16 @@ int main(int argc, char **argv) {
     hw_options options;
     hw_error why;
     hw_options_init(&options);
-    input = stdin;
+    hw_options_env(&options, NULL);
+    program = stdin;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--verify") == 0) options.verify = 1;
         else if (strcmp(argv[i], "--limit") == 0 && i + 1 < argc) options.limit = strtoull(argv[++i], NULL, 10);
-        else if ((input = fopen(argv[i], "r")) == NULL) return give_up(argv[i], strerror(errno));
+        else if ((program = fopen(argv[i], "r")) == NULL) return give_up(argv[i], strerror(errno));
     }
     if (options.limit != 0) options.min_heap = options.limit / 2;
 
-    /* A heap, this thread in it, the types of its objects, and the slot that is a root. */
+    /* A heap, this thread in it, the types of its objects, and the slots that are roots. */
     uint64_t symbol_mask = HW_POINTER(struct symbol, value) | HW_POINTER(struct symbol, name);
     uint64_t pair_mask = HW_POINTER(struct pair, first) | HW_POINTER(struct pair, rest);
     uint64_t closure_mask = HW_POINTER(struct closure, parameters) | HW_POINTER(struct closure, body) |
@@ -385,13 +510,20 @@ int main(int argc, char **argv) {
         hw_type_mask(heap, sizeof(struct symbol), &symbol_mask, 1, &symbol_type, &why) ||
         hw_type_mask(heap, sizeof(struct pair), &pair_mask, 1, &pair_type, &why) ||
         hw_type_mask(heap, sizeof(struct closure), &closure_mask, 1, &closure_type, &why) ||
-        hw_root_slots(heap, &symbols, 1, &why) == 0)
+        hw_type_no_pointers(heap, sizeof(struct port), &port_type, &why) ||
+        hw_finalize_call(heap, 0, ports_died, NULL, &why) ||
+        hw_root_slots(heap, &kept, sizeof kept / sizeof(void *), &why) == 0)
         return give_up("no heap", why.text);
 
+    output = stdout;
     if (setjmp(top) != 0) return give_up("the built-in functions", hw_last_error(m)->text);
+    if ((kept.symbols = hw_weak_table_new(m)) == NULL) return give_up("no table", hw_last_error(m)->text);
     define_builtins();
     if (setjmp(top) != 0) wipe(); /* An error comes back to here, and the loop goes on behind what was read. */
+    input = program;
+    output = stdout;
     for (depth = 0;;) {
+        take_reserve();
         object *e = read_one();
         if (e == &end_of_input) break;
         print(eval(e, &nil));
@@ -401,6 +533,8 @@ int main(int argc, char **argv) {
     hw_stats stats = {.size = sizeof stats};
     hw_stats_get(heap, &stats);
     if (stats.barrier_violations != 0) return give_up("a store went around the barrier", "see above");
+    if (hw_finalize_all(heap, &why)) return give_up("the end", why.text);
+    close_dead(); /* ports that the program had to its end */
     if (hw_detach(m) || hw_heap_destroy(heap, &why)) return give_up("the end", why.text);
     return 0;
 }

@@ -573,9 +573,12 @@ void *hw_alloc_array_zeroed(hw_mutator *m, hw_type element, size_t n);
  * one goes back. Calling it is never necessary, but saves collections. The program does not use the object afterwards,
  * and whenever a collection may run no root slot, handle, frame or live object refers to it; stacks and ranges may.
  * Words in those may also keep a dead object alive that refers to it: clear the slots that refer to a large object
- * before you free it. HW_EINVAL: no object of this heap begins there, it was freed before (unless its memory is another
- * object's by now, which is then freed, or another thread is about to make one there), or it is in an arena. NULL is
- * HW_OK. It does not collect. */
+ * before you free it. Nor may it be the key of a weak reference, an ephemeron or a weak table, unless it was removed from
+ * the table, or a collection has found those dead; or have a link, or be the place of one. Verify mode refuses such an
+ * object; otherwise what is weak shows whatever has the memory next, until a collection clears it.
+ * HW_EINVAL: no object of this heap begins there, it was freed before (unless its memory is another object's by now, which
+ * is then freed, or another thread is about to make one there), it is in an arena, it has a finaliser, or it is weak itself.
+ * Nothing is freed then: leave it to the collector. NULL is HW_OK. It does not collect. */
 hw_status hw_free(hw_mutator *m, void *object);
 
 /* The object that address points to or into; in *size (which may be NULL) the bytes that it may use. NULL if there is
@@ -796,8 +799,8 @@ void *hw_weak_get(hw_mutator *m, void *weak);
 
 /* An ephemeron: an object of the heap that keeps value alive as long as something else leads to key, and no longer. So
  * whatever is reached from value may lead to key. It is cleared when key is dead. value may be NULL. May collect; errors as
- * for hw_weak_new. hw_free refuses weak references and ephemerons (HW_EINVAL): drop what leads to them. An object that is
- * freed by hw_free must not be read by a weak reference afterwards. */
+ * for hw_weak_new. hw_free refuses weak references and ephemerons (HW_EINVAL): drop what leads to them; and their keys are left
+ * to the collector, too (hw_free). */
 void *hw_ephemeron_new(hw_mutator *m, void *key, void *value);
 
 /* Its key, and its value; NULL if it was cleared, as hw_weak_get. */
@@ -854,7 +857,7 @@ enum { HW_LINK_LONG = 1 };
 
 /* Has *slot cleared when object is dead: before finalisers that revive it are queued, or, with HW_LINK_LONG, when it is gone. A slot
  * that has a link gets another object. slot may be written until hw_link_remove, or it is in an object of the heap, with which the
- * link ends. hw_free must not be called for an object with links. HW_EINVAL: no object of this heap begins there; it or the
+ * link ends. hw_link_remove comes before hw_free of the object, or of that in which slot lies. HW_EINVAL: no object of this heap begins there; it or the
  * slot is in an arena; slot is no multiple of 8; flags. HW_EFULL, HW_ENOMEM, HW_ESTATE: see above. */
 hw_status hw_link_add(hw_mutator *m, void *slot, void *object, uint32_t flags);
 

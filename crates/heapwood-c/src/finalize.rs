@@ -200,7 +200,15 @@ pub unsafe extern "C" fn hw_finalize_next_data(
 ) -> bool {
     let Some(heap) = heap.filter(|_| !data.is_null()) else { return false };
     let taken: Result<_, FinalizeError> = heap.heap.next_finalized_data(FinalizerQueue::from_bits(queue));
-    let Ok(Some(tag)) = taken else { return false };
+    let tag = match taken {
+        Ok(Some(tag)) => tag,
+        Ok(None) => return false,
+        Err(error) => {
+            // SAFETY: contract 1.
+            unsafe { tell(Some(heap), Err(error.into()), null_mut()) };
+            return false;
+        }
+    };
     // SAFETY: contract 1.
     unsafe { data.write(tag as *mut c_void) };
     true

@@ -165,6 +165,18 @@ pub enum FreeError {
         /// The object.
         address: usize,
     },
+    /// What is weak refers to it (verify mode).
+    Weak {
+        /// The object.
+        address: usize,
+    },
+    /// It has a link, or is the place of one (verify mode).
+    Link {
+        /// The object.
+        address: usize,
+        /// The link's slot.
+        slot: usize,
+    },
     /// The mutator cannot be used now.
     Misuse(MisuseError),
 }
@@ -177,6 +189,16 @@ impl fmt::Display for FreeError {
                 f,
                 "the object at {address:#x} has a finaliser, which waits for its death: cancel that first, or leave the object \
                  to the collector"
+            ),
+            FreeError::Weak { address } => write!(
+                f,
+                "a weak reference, an ephemeron or a weak table refers to the object at {address:#x}, or did so until lately: \
+                 remove it from its tables, and leave what weak references lead to to the collector"
+            ),
+            FreeError::Link { address, slot } => write!(
+                f,
+                "the link at {slot:#x} refers to the object at {address:#x}, or lies in it: end it first (hw_link_remove), or leave \
+                 the object to the collector"
             ),
             FreeError::Misuse(e) => e.fmt(f),
         }
@@ -367,7 +389,8 @@ impl fmt::Display for WeakError {
             WeakError::NoSlot { slot } => {
                 write!(
                     f,
-                    "{slot:#x} is no place of a pointer: give an address that is a multiple of 8, and not NULL"
+                    "{slot:#x} is no place of a pointer: give an address that is a multiple of 8, not NULL, and if it is in the \
+                     heap, in an object that is alive and no weak reference"
                 )
             }
             WeakError::NoLink { slot } => write!(

@@ -158,7 +158,7 @@ impl Heap {
         let (budget, remembers, stores) = work.begin(goal);
         let remembered = RememberedSet::new(kernel, reservation)?;
         remembered.allow_stores(stores);
-        let ephemerons = Ephemerons::new(kernel, reservation)?;
+        let ephemerons = Ephemerons::new(kernel, reservation, config.verify)?;
         space.set_budget(budget);
         space.set_goal(goal);
         let roots = Roots::new(kernel, MAX_HANDLES.min(reservation / RESERVATION_BYTES_A_HANDLE))?;

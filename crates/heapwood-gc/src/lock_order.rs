@@ -34,6 +34,8 @@ pub(crate) const SNAPSHOTS: LockRank = 22;
 pub(crate) const REMEMBERED: LockRank = 23;
 pub(crate) const MARKING_LOG: LockRank = 24;
 pub(crate) const STORE_LOG: LockRank = 25;
+/// The keys of ephemerons in verify mode.
+pub(crate) const WEAK_KEYS: LockRank = 26;
 /// The table of links.
 pub(crate) const LINKS: LockRank = 27;
 /// The client's lock.
@@ -61,6 +63,7 @@ pub(crate) const HELD_BY_FORK: u64 = heapwood_heap::lock_order::HELD_BY_FORK
         REMEMBERED,
         MARKING_LOG,
         STORE_LOG,
+        WEAK_KEYS,
         LINKS,
         CLIENT,
         ARENA_LOG,

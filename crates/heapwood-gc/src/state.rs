@@ -173,6 +173,9 @@ impl State {
         if let Some(stores) = &self.stores {
             f(stores.fork_lock());
         }
+        if let Some(keys) = self.ephemerons.keys() {
+            f(keys.fork_lock());
+        }
         f(self.links.fork_lock());
     }
 

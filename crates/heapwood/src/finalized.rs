@@ -227,6 +227,25 @@ unsafe fn drop_taken(taken: Taken) {
 
 /// A queue of values whose objects are dead, beside the heap's own: for values that are dropped on a certain thread, or at a certain
 /// time. What is registered for it when it goes is dropped by [`Heap::drop_finalized`].
+///
+/// ```
+/// # use heapwood::{Config, DropQueue, Heap};
+/// # use core::time::Duration;
+/// # // SAFETY: this program keeps no `Gc` but on the stack.
+/// # let heap = unsafe { Heap::new(Config::default()) }?;
+/// # let m = heap.attach()?;
+/// let files: DropQueue = heap.drop_queue()?;
+/// let file = files.alloc(&m, std::fs::File::open("/dev/null")?).map_err(|(error, _)| error)?;
+/// # assert_eq!(file.metadata()?.len(), 0);
+/// // A thread that closes what nobody has any more, as long as the program wants:
+/// let closer = std::thread::spawn(move || {
+///     while files.wait(Some(Duration::from_millis(1))).is_ok_and(|waits| waits) {
+///         files.drop_finalized();
+///     }
+/// });
+/// m.blocking(|| closer.join()).unwrap();
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub struct DropQueue {
     inner: Arc<Inner>,
     queue: FinalizerQueue,
@@ -304,6 +323,12 @@ impl DropQueue {
     /// The system gives no descriptor.
     pub fn fd(&self) -> Result<RawFd, FinalizeError> {
         self.inner.heap.finalizer_fd(self.queue)
+    }
+}
+
+impl fmt::Debug for DropQueue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("DropQueue").field(&self.queue).finish()
     }
 }
 

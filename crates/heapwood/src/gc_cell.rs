@@ -18,7 +18,8 @@ pub(crate) mod sealed {
     impl<T> Sealed for Option<super::Gc<T>> {}
 }
 
-/// The content of a [`GcCell`]: a [`Gc`], a weak reference or its like, or an `Option` of one.
+/// The content of a [`GcCell`]: a [`Gc`], [`Weak`](crate::Weak), [`Ephemeron`](crate::Ephemeron), [`WeakMap`](crate::WeakMap) or
+/// [`WeakSet`](crate::WeakSet), or an `Option` of one.
 pub trait Pointer: sealed::Sealed + Trace + Copy {
     #[doc(hidden)]
     fn into_word(self) -> usize;
@@ -65,6 +66,25 @@ impl<T> Pointer for Option<Gc<T>> {
 /// let node = m.alloc(Node { next: GcCell::new(None) });
 /// node.next.set(&m, Some(node));
 /// assert!(node.next.get() == Some(node));
+/// ```
+///
+/// A weak reference that changes lies in a cell, too, for it is an object that something must lead to:
+///
+/// ```
+/// # use heapwood::{Config, Gc, GcCell, Heap, Trace, Weak};
+/// #[derive(Trace)]
+/// struct Window {
+///     children: GcCell<Option<Gc<Window>>>,
+///     parent: GcCell<Option<Weak<Window>>>,
+/// }
+/// # let heap = unsafe { Heap::new(Config::default()) }.unwrap();
+/// # let m = heap.attach().unwrap();
+/// let child = m.alloc(Window { children: GcCell::new(None), parent: GcCell::new(None) });
+/// let parent = m.alloc(Window { children: GcCell::new(Some(child)), parent: GcCell::new(None) });
+/// child.parent.set(&m, Some(m.weak(parent)));
+/// m.collect();
+/// assert!(child.parent.get().and_then(|parent| parent.get(&m)) == Some(parent));
+/// child.parent.set(&m, None);
 /// ```
 #[repr(transparent)]
 pub struct GcCell<P: Pointer> {

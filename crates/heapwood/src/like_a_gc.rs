@@ -1,54 +1,68 @@
 //! What types have that are one word and point to an object, as [`Gc`](crate::Gc) does, with fewer promises. Invariant: such a
 //! word is never zero.
 
-/// Makes types copied, traced, held by cells, shared if their parameters are, and shown without their contents.
+/// Marks a type as invariant in both, as `Gc` is in its own; whether it crosses threads is left to its pointer.
+pub(crate) type Pair<K, V> = core::marker::PhantomData<fn(K, V) -> (K, V)>;
+
+/// Makes types copied, compared by address, traced, shared if their parameters are, the content of a [`GcCell`](crate::GcCell),
+/// and shown without their contents. Of each it is told how its pointer is taken out, and how it is made from one.
 macro_rules! like_a_gc {
-    ($({$($generics:ident),*} $type:ty;)*) => {$(
-        impl<$($generics),*> Clone for $type {
+    ($({$($generics:ident),*} $type:ident, $value:ident => $pointer:expr, $from:ident => $made:expr;)*) => {$(
+        impl<$($generics),*> $type<$($generics),*> {
+            /// Whether both are the same object of the heap. Two that were made of the same things are two.
+            #[inline]
+            pub fn ptr_eq(self, other: Self) -> bool {
+                let [one, two] = [self, other].map(|$value| $pointer);
+                one == two
+            }
+        }
+
+        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for $type<$($generics),*> {}
+        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for Option<$type<$($generics),*>> {}
+
+        impl<$($generics),*> $crate::gc_cell::Pointer for $type<$($generics),*> {
+            #[inline]
+            fn into_word(self) -> usize {
+                let $value = self;
+                $pointer.as_ptr() as usize
+            }
+            #[inline]
+            unsafe fn from_word(word: usize) -> Self {
+                // SAFETY: the word was made from such a value, which is never null (contract 1).
+                let $from = unsafe { core::ptr::NonNull::new_unchecked(word as *mut u8) };
+                $made
+            }
+        }
+
+        impl<$($generics),*> $crate::gc_cell::Pointer for Option<$type<$($generics),*>> {
+            #[inline]
+            fn into_word(self) -> usize {
+                self.map_or(0, $crate::gc_cell::Pointer::into_word)
+            }
+            #[inline]
+            unsafe fn from_word(word: usize) -> Self {
+                // SAFETY: a word that is not 0 was made from such a value (contract 1).
+                (word != 0).then(|| unsafe { $crate::gc_cell::Pointer::from_word(word) })
+            }
+        }
+
+        impl<$($generics),*> Clone for $type<$($generics),*> {
             fn clone(&self) -> Self {
                 *self
             }
         }
 
-        impl<$($generics),*> Copy for $type {}
+        impl<$($generics),*> Copy for $type<$($generics),*> {}
 
         // SAFETY: one word, which is never zero, and holds the address of an object.
-        unsafe impl<$($generics),*> $crate::trace::Trace for $type {
+        unsafe impl<$($generics),*> $crate::trace::Trace for $type<$($generics),*> {
             const MAP: $crate::trace::TypeMap = $crate::trace::TypeMap::POINTER;
         }
 
         // SAFETY: who reads it on another thread gets what a `Gc` there would be.
-        unsafe impl<$($generics: $crate::shared::Shared),*> $crate::shared::Shared for $type {}
+        unsafe impl<$($generics: $crate::shared::Shared),*> $crate::shared::Shared for $type<$($generics),*> {}
 
-        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for $type {}
-        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for Option<$type> {}
-
-        impl<$($generics),*> $crate::gc_cell::Pointer for $type {
-            #[inline(always)]
-            fn into_word(self) -> usize {
-                // SAFETY: one word, which is never zero.
-                unsafe { core::mem::transmute::<Self, core::ptr::NonNull<u8>>(self) }.as_ptr() as usize
-            }
-            #[inline(always)]
-            unsafe fn from_word(word: usize) -> Self {
-                // SAFETY: the word was made from one of these (contract 1).
-                unsafe { core::mem::transmute(core::ptr::NonNull::new_unchecked(word as *mut u8)) }
-            }
-        }
-
-        impl<$($generics),*> $crate::gc_cell::Pointer for Option<$type> {
-            #[inline(always)]
-            fn into_word(self) -> usize {
-                self.map_or(0, <$type as $crate::gc_cell::Pointer>::into_word)
-            }
-            #[inline(always)]
-            unsafe fn from_word(word: usize) -> Self {
-                // SAFETY: a word that is not 0 was made from one of these (contract 1).
-                (word != 0).then(|| unsafe { <$type as $crate::gc_cell::Pointer>::from_word(word) })
-            }
-        }
-
-        impl<$($generics),*> core::fmt::Debug for $type {
+        impl<$($generics),*> core::fmt::Debug for $type<$($generics),*> {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.debug_tuple(stringify!($type)).finish_non_exhaustive()
             }

@@ -144,11 +144,14 @@ impl Mutator {
     /// programs need this. It saves collections where a program knows that a large object is dead.
     ///
     /// # Errors
-    /// No object of this heap begins there, or it was freed already and its memory was not reused yet.
+    /// No object of this heap begins there, or it was freed already and its memory was not reused yet; it owns a value
+    /// ([`Finalized`](crate::Finalized), [`Mutator::finalize`]); in verify mode, something weak refers to it (contract 2).
     ///
     /// # Safety
     /// 1. No [`Gc`] to the object is used afterwards, on any thread. No live object and no [`Root`](crate::Root) holds
     ///    one when a collection runs.
+    /// 2. It is no key of a [`Weak`](crate::Weak), an [`Ephemeron`](crate::Ephemeron), a [`WeakMap`](crate::WeakMap) or a
+    ///    [`WeakSet`](crate::WeakSet), unless it was removed from the map or a collection has found them dead.
     pub unsafe fn free<T: Trace>(&self, object: Gc<T>) -> Result<(), FreeError> {
         let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
         // SAFETY: contract 1.

@@ -2,7 +2,7 @@
 //! [`Gc`] may. Invariant: what they return is alive, and a `Gc` from then on.
 
 use crate::gc::Gc;
-use crate::like_a_gc::like_a_gc;
+use crate::like_a_gc::{Pair, like_a_gc};
 use crate::mutator::Mutator;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -22,6 +22,30 @@ use heapwood_gc::WeakError;
 /// assert_eq!(weak.get(&m).map(|object| *object), Some(7));
 /// # assert_eq!(*object, 7);
 /// # Ok::<(), heapwood::HeapError>(())
+/// ```
+///
+/// It is one word, `Copy`, and an object itself, which lives as a [`Gc`]'s does: in a field, on a stack, or through a
+/// [`Root`](crate::Root). A field that changes is a [`GcCell`](crate::GcCell). Memory outside the heap, which C has links for, holds
+/// the root of an object with one:
+///
+/// ```
+/// # use heapwood::{Config, Heap, Root, Weak};
+/// # // SAFETY: this program keeps no `Gc` but on the stack.
+/// # let heap = unsafe { Heap::new(Config::default()) }?;
+/// # let m = heap.attach()?;
+/// let object = m.alloc(7u64);
+/// let mut observers: Vec<Root<Weak<u64>>> = Vec::new();
+/// observers.push(m.root(m.alloc(m.weak(object))));
+/// observers.retain(|observer| observer.get(&m).get(&m).is_some());
+/// # assert_eq!((observers.len(), *object), (1, 7));
+/// # Ok::<(), heapwood::HeapError>(())
+/// ```
+///
+/// It does not cross threads, nor does it lie in a `Cell`:
+///
+/// ```compile_fail,E0277
+/// fn send<T: Send>() {}
+/// send::<heapwood::Weak<u64>>();
 /// ```
 #[repr(transparent)]
 pub struct Weak<T>(Ephemeron<T, ()>);
@@ -44,7 +68,7 @@ pub struct Weak<T>(Ephemeron<T, ()>);
 #[repr(transparent)]
 pub struct Ephemeron<K, V> {
     ptr: NonNull<u8>,
-    _marker: PhantomData<(Gc<K>, Gc<V>)>,
+    _marker: Pair<K, V>,
 }
 
 impl Mutator {
@@ -133,6 +157,6 @@ impl<K, V> Ephemeron<K, V> {
 }
 
 like_a_gc! {
-    {T} Weak<T>;
-    {K, V} Ephemeron<K, V>;
+    {T} Weak, weak => weak.0.ptr, ptr => Weak(Ephemeron { ptr, _marker: PhantomData });
+    {K, V} Ephemeron, pair => pair.ptr, ptr => Ephemeron { ptr, _marker: PhantomData };
 }

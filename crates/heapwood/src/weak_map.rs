@@ -2,7 +2,7 @@
 //! may be shared by threads. Invariant: what they return is alive, and a `Gc` from then on.
 
 use crate::gc::Gc;
-use crate::like_a_gc::like_a_gc;
+use crate::like_a_gc::{Pair, like_a_gc};
 use crate::mutator::Mutator;
 use core::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use core::marker::PhantomData;
@@ -26,7 +26,7 @@ use heapwood_gc::WeakError;
 #[repr(transparent)]
 pub struct WeakMap<K, V> {
     table: NonNull<u8>,
-    _marker: PhantomData<(Gc<K>, Gc<V>)>,
+    _marker: Pair<K, V>,
 }
 
 /// A set of objects that it does not keep alive, in which equal ones are one: a table of interned strings, types, symbols.
@@ -44,7 +44,7 @@ pub struct WeakMap<K, V> {
 #[repr(transparent)]
 pub struct WeakSet<T> {
     table: NonNull<u8>,
-    _marker: PhantomData<Gc<T>>,
+    _marker: PhantomData<fn(T) -> T>,
 }
 
 impl Mutator {
@@ -223,6 +223,6 @@ impl<T: Hash + Eq> WeakSet<T> {
 }
 
 like_a_gc! {
-    {K, V} WeakMap<K, V>;
-    {T} WeakSet<T>;
+    {K, V} WeakMap, map => map.table, table => WeakMap { table, _marker: PhantomData };
+    {T} WeakSet, set => set.table, table => WeakSet { table, _marker: PhantomData };
 }

@@ -1,91 +1,73 @@
-/* Small objects own large buffers of malloc. A trace function sees the live ones; after a full collection the buffers of the others
- * are freed. The process does not grow. */
+/* Small objects own large buffers of malloc, which the heap's limit bounds. A finaliser frees the buffer of each object that is dead,
+ * and no other: the process does not grow. */
 #include "check.h"
 #include <heapwood.h>
 #include <string.h>
 
 enum { OWNERS = 4000, BUFFER = 128 << 10, KEPT = 8, LIMIT = 8 << 20 };
 
-struct box { void *memory; struct box *next; uint64_t seen; };
-struct owner { struct box *box; uint64_t unused; };
+/* A buffer is full of its owner's number. */
+struct owner { uint64_t *memory; uint64_t number; };
 
 static hw_heap *heap;
-static struct box *boxes;
-static uint64_t mark, allocated, most, frees;
+static uint64_t allocated, most, frees, refusals;
 
-static void trace(void *object, size_t size, hw_tracer *t) {
-    struct owner *owner = object;
-    (void)size, (void)t;
-    if (owner->box != NULL) owner->box->seen = mark;
-}
-
-static uint64_t full_collections(void) {
-    hw_stats stats = {.size = sizeof stats};
-    CHECK(hw_stats_get(heap, &stats) == HW_OK && stats.external_bytes == allocated);
-    return stats.collections - stats.young_collections;
-}
-
-static void free_unseen(hw_mutator *m) {
-    static uint64_t last;
-    uint64_t now = full_collections();
-    if (now == last) return;
-    last = now;
-    for (struct box **at = &boxes; *at != NULL;) {
-        struct box *box = *at;
-        if (box->seen == mark) {
-            at = &box->next;
-            continue;
-        }
-        *at = box->next;
-        free(box->memory);
-        free(box);
+static void free_dead(hw_mutator *m) {
+    for (void *memory; hw_finalize_next_data(heap, 0, &memory); frees++) {
+        free(memory);
         CHECK(hw_external(m, -BUFFER) == HW_OK);
         allocated -= BUFFER;
-        frees++;
     }
-    mark++;
 }
 
-int main(void) {
+/* The bytes first, then the memory: where there is no room for them, what has died meanwhile is freed. */
+static struct owner *make(hw_mutator *m, hw_type type, uint64_t number, struct owner **root) {
+    struct owner *owner = *root = hw_alloc(m, type);
+    CHECK(owner != NULL);
+    while (hw_external(m, BUFFER) != HW_OK) {
+        CHECK(hw_last_error(m)->status == HW_ELIMIT);
+        uint64_t before = frees;
+        free_dead(m);
+        CHECK(frees > before);
+        refusals++;
+    }
+    allocated += BUFFER;
+    if (allocated > most) most = allocated;
+    uint64_t *memory = owner->memory = malloc(BUFFER);
+    CHECK(memory != NULL && hw_finalize_data(m, owner, 0, memory, NULL) == HW_OK);
+    for (size_t i = 0; i < BUFFER / sizeof *memory; i++) memory[i] = number;
+    owner->number = number;
+    return owner;
+}
+
+int main(int argc, char **argv) {
     hw_options options;
     hw_mutator *m;
     hw_type type;
+    hw_stats stats = {.size = sizeof stats};
     struct owner *kept[KEPT + 1] = {NULL};
     hw_options_init(&options);
     options.conservative_stacks = 0;
-    options.generational = HW_GENERATIONAL_OFF;
+    options.generational = argc > 1 && strcmp(argv[1], "young") == 0 ? HW_GENERATIONAL_ALWAYS : HW_GENERATIONAL_OFF;
     options.concurrent = HW_CONCURRENT_OFF;
+    options.verify = argc > 1 && strcmp(argv[1], "verify") == 0;
     options.limit = LIMIT;
     CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK);
-    CHECK(hw_type_trace(heap, sizeof(struct owner), trace, &type, NULL) == HW_OK);
+    CHECK(hw_type_no_pointers(heap, sizeof(struct owner), &type, NULL) == HW_OK);
     CHECK(hw_attach(heap, NULL, &m, NULL) == HW_OK);
     CHECK(hw_root_slots(heap, kept, KEPT + 1, NULL) != 0);
-    for (int i = 0; i < OWNERS; i++) {
-        /* The object first: a collection that the addition makes sees it. */
-        kept[KEPT] = hw_alloc(m, type);
-        CHECK(kept[KEPT] != NULL);
-        free_unseen(m);
-        CHECK(hw_external(m, BUFFER) == HW_OK);
-        allocated += BUFFER;
-        if (allocated > most) most = allocated;
-        struct box *box = malloc(sizeof *box);
-        CHECK(box != NULL && (box->memory = malloc(BUFFER)) != NULL);
-        memset(box->memory, 1, BUFFER);
-        box->next = boxes;
-        box->seen = mark;
-        boxes = box;
-        kept[KEPT]->box = box;
-        kept[i % KEPT] = kept[KEPT];
-        free_unseen(m);
+    for (uint64_t i = 0; i < OWNERS; i++) {
+        kept[i % KEPT] = make(m, type, i, &kept[KEPT]);
+        /* One that was made a while ago. */
+        struct owner *old = kept[(i + 1) % KEPT];
+        CHECK(old == NULL || (old->memory[0] == old->number && old->memory[BUFFER / 8 - 1] == old->number));
     }
-    CHECK(most <= LIMIT);
-    CHECK(full_collections() >= (uint64_t)OWNERS * BUFFER / LIMIT);
+    CHECK(most <= LIMIT && refusals > 0);
+    CHECK(hw_stats_get(heap, &stats) == HW_OK && stats.external_bytes == allocated);
+    CHECK(stats.external_added_bytes == (uint64_t)OWNERS * BUFFER && stats.collections >= (uint64_t)OWNERS * BUFFER / LIMIT);
     memset(kept, 0, sizeof kept);
     CHECK(hw_collect(m) == HW_OK);
-    free_unseen(m);
-    /* What was made in the last cycle counts as seen. */
-    CHECK(hw_collect(m) == HW_OK);
-    free_unseen(m);
+    free_dead(m);
     CHECK(allocated == 0 && frees == OWNERS);
 
     /* Misuse. */

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-const CRATE: &str = env!("CARGO_MANIFEST_DIR");
+pub(crate) const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 /// The directory for compiled programs, in the target directory.
-const OUT: &str = env!("CARGO_TARGET_TMPDIR");
+pub(crate) const OUT: &str = env!("CARGO_TARGET_TMPDIR");
 
 /// The shared library's name for programs.
 const SONAME: &str = concat!("libheapwood.so.0.", env!("CARGO_PKG_VERSION_MINOR"));
@@ -24,7 +24,7 @@ fn runner() -> Option<String> {
 }
 
 /// A compiled program, to be run.
-fn program(at: &Path) -> Command {
+pub(crate) fn program(at: &Path) -> Command {
     let runner = runner().unwrap_or_default();
     let mut words = runner.split_whitespace();
     let mut command = match words.next() {
@@ -55,7 +55,7 @@ fn installed() -> Option<PathBuf> {
 
 /// The way to link a program.
 #[derive(Clone, Copy, Debug)]
-enum Link {
+pub(crate) enum Link {
     Static,
     Shared,
 }
@@ -118,7 +118,7 @@ fn compiler(variable: &str, usual: &str) -> Command {
 }
 
 /// Compiles `source` (a path in the crate's directory) at this optimisation level, and returns the program.
-fn compile(source: &str, link: Link, level: &str) -> PathBuf {
+pub(crate) fn compile(source: &str, link: Link, level: &str) -> PathBuf {
     let source = Path::new(CRATE).join(source);
     let cpp = source.extension().is_some_and(|e| e == "cpp");
     let mut cc = if cpp { compiler("CXX", "c++") } else { compiler("CC", "cc") };
@@ -183,12 +183,14 @@ fn collections_are_asked_for_and_waited_for() {
 
 #[test]
 fn buffers_outside_the_heap_are_counted() {
-    assert_eq!(passes("tests/c/external.c", &[&[]]), "the process does not grow\n");
+    assert_eq!(passes("tests/c/external.c", &[&[], &["young"], &["verify"]]), "the process does not grow\n");
 }
 
 #[test]
 fn what_dead_objects_own_is_queued() {
-    assert_eq!(passes("tests/c/finalize.c", &[&[], &["young"]]), "each is closed\n");
+    // A million of them if there is time.
+    let n = if std::env::var_os("HEAPWOOD_LONG").is_some() { "1000000" } else { "50000" };
+    assert_eq!(passes("tests/c/finalize.c", &[&["full", n], &["young", n]]), "each is closed\n");
 }
 
 #[test]
@@ -200,6 +202,11 @@ fn objects_come_back_in_order() {
 fn what_is_weak_is_cleared_when_it_is_dead() {
     let told = passes("tests/c/weak.c", &[&[], &["young"], &["verify"]]);
     assert_eq!(told, "what is dead is cleared\n");
+}
+
+#[test]
+fn misuse_of_what_is_weak_is_an_error() {
+    assert_eq!(passes("tests/c/weak_misuse.c", &[&[], &["verify"]]), "nothing has changed\n");
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The tests of the C interface: programs in C and C++ that use it, and the machine code of its inline functions.
+//! The tests of the C interface: programs in C and C++ that use it, the Lisp of the examples, and the machine code of its inline functions.
 
 mod c_programs;
 mod inline_code;
+mod lisp;

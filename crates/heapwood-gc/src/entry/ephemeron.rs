@@ -40,9 +40,13 @@ impl Mutator {
             self.shared().ephemerons().begin().map_err(WeakError::Kernel)?;
         }
         let made = self.allocate(EPHEMERON).map_err(WeakError::Alloc)?;
+        let _no_preempt = self.record().no_preempt();
         // SAFETY: it is new, has four words, and only this thread knows it. No collection comes before it has them all: none
         // sees a key without its value.
         unsafe { Ephemeron::at(made.as_ptr() as usize) }.init(address, value);
+        if let Some(keys) = self.shared().ephemerons().keys() {
+            keys.add(self.heap().space(), address);
+        }
         Ok(made)
     }
 

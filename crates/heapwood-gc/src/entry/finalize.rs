@@ -10,6 +10,7 @@ use crate::process::record;
 use crate::state::{AddError, CancelError, FinalizerKind, QueueError, Registration};
 use core::ptr::NonNull;
 use heapwood_heap::Address;
+use heapwood_os::threads::stack::thread_pointer;
 
 /// Names a registration until its object is dead or it is cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -159,11 +160,22 @@ impl Heap {
         (self.kernel(), self.space().reservation_bytes())
     }
 
+    /// Refuses calls of trace functions, also on a thread that is not attached: a marking that revives what finalisers want calls
+    /// them with the table's lock held.
+    pub(super) fn check_no_trace(&self) -> Result<(), MisuseError> {
+        let (here, threads) = (thread_pointer(), self.state().marking_threads());
+        match threads.is_marking(here) || threads.is_helping(here) {
+            true => Err(MisuseError::Tracing),
+            false => Ok(()),
+        }
+    }
+
     /// Makes a queue of finalisers.
     ///
     /// # Errors
-    /// There are as many as there can be, or the kernel gives no memory.
+    /// There are as many as there can be, or the kernel gives no memory; or the call comes from a trace function, so with the others.
     pub fn new_finalizer_queue(&self) -> Result<FinalizerQueue, FinalizeError> {
+        self.check_no_trace().map_err(FinalizeError::Misuse)?;
         let _no_preempt = record().no_preempt();
         let made = self.state().finalizers().add_queue(self.memory_of_finalizers());
         made.map(FinalizerQueue).map_err(|e| FinalizeError::of_queue(e, FinalizerQueue(0)))
@@ -174,6 +186,7 @@ impl Heap {
     /// # Errors
     /// It has entries or registrations, it is the heap's own, or there is none of that number.
     pub fn end_finalizer_queue(&self, queue: FinalizerQueue) -> Result<(), FinalizeError> {
+        self.check_no_trace().map_err(FinalizeError::Misuse)?;
         let _no_preempt = record().no_preempt();
         self.state().finalizers().end_queue(queue.0).map_err(|e| FinalizeError::of_queue(e, queue))
     }
@@ -183,6 +196,7 @@ impl Heap {
     /// # Errors
     /// Its object is dead, and the entry is on the queue or was taken; or it was cancelled before, or is none.
     pub fn cancel_finalizer(&self, token: FinalizerToken) -> Result<usize, FinalizeError> {
+        self.check_no_trace().map_err(FinalizeError::Misuse)?;
         let _no_preempt = record().no_preempt();
         self.state().finalizers().cancel(token.0).map_err(|refused| match refused {
             CancelError::Queued => FinalizeError::Queued,
@@ -196,6 +210,10 @@ impl Heap {
     /// # Errors
     /// There is no such queue.
     pub fn next_finalized_data(&self, queue: FinalizerQueue) -> Result<Option<usize>, FinalizeError> {
+        if queue == FinalizerQueue::default() && self.finalizers().1 == 0 {
+            return Ok(None);
+        }
+        self.check_no_trace().map_err(FinalizeError::Misuse)?;
         let _no_preempt = record().no_preempt();
         let taken = self.state().finalizers().next(queue.0, false);
         taken.map(|taken| taken.map(|taken| taken.tag)).map_err(|e| FinalizeError::of_queue(e, queue))
@@ -207,6 +225,7 @@ impl Heap {
     /// # Errors
     /// A thread is attached and its mutator cannot be used now ([`Mutator::check`]).
     pub fn finalize_all(&self) -> Result<usize, MisuseError> {
+        self.check_no_trace()?;
         if let Some(mutator) = Mutator::here(self) {
             // SAFETY: it is this thread's, and stays attached during the call.
             unsafe { mutator.as_ref() }.check()?;

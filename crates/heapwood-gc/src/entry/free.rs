@@ -17,11 +17,13 @@ impl Mutator {
     /// # Errors
     /// No object of this heap begins there, it was freed before (unless its memory has another object now, or another
     /// thread is about to make one there), it has a finaliser, the mutator cannot be used now, or the kernel gives no memory
-    /// for the record of freed objects.
+    /// for the record of freed objects. In verify mode: something weak refers to it (contract 2).
     ///
     /// # Safety
     /// 1. No thread uses the object afterwards, and no root or live object refers to it whenever a collection may run:
     ///    neither a handle nor a slot. Ambiguous words may.
+    /// 2. It is no key of an ephemeron, a weak reference or a weak table, unless a collection has cleared that, or it was removed
+    ///    from the table; it has no link, and is the place of none.
     #[inline]
     pub unsafe fn free(&self, object: NonNull<u8>) -> Result<(), FreeError> {
         self.check().map_err(FreeError::Misuse)?;
@@ -29,7 +31,10 @@ impl Mutator {
         let _no_preempt = self.record().no_preempt();
         let object = Address::from(object.as_ptr());
         // Remembered stores do not matter to a free.
-        if self.barrier().flag() & !YOUNG != 0 || self.shared().finalizers().has_any() {
+        if self.barrier().flag() & !YOUNG != 0
+            || self.shared().finalizers().has_any()
+            || self.shared().verifies()
+        {
             // SAFETY: contract 1.
             return unsafe { self.free_with_care(object) };
         }
@@ -48,6 +53,9 @@ impl Mutator {
         if state.finalizers().has(object.get()) {
             // Its address would be another object's when a collection looks.
             return Err(FreeError::Finalizer { address: object.get() });
+        }
+        if state.verifies() {
+            self.check_unlinked(object)?;
         }
         // The next object in the cell counts as one that survived a collection, and may be initialised without the
         // barrier. This thread cannot know whether another thread's object exists: the cell is enough.
@@ -75,5 +83,18 @@ impl Mutator {
         }
         // SAFETY: contract 1.
         unsafe { self.owned().free(object, false) }.map_err(FreeError::Refused)
+    }
+
+    /// Whether nothing weak refers to an object, as far as verify mode knows. In a no-preempt region.
+    fn check_unlinked(&self, object: Address) -> Result<(), FreeError> {
+        let (state, address) = (self.shared(), object.get());
+        if state.ephemerons().keys().is_some_and(|keys| keys.has(state.space(), address)) {
+            return Err(FreeError::Weak { address });
+        }
+        let bytes = state.space().find_span(object).map_or(1, |span| span.object_bytes());
+        match state.links().slot_of(address..address + bytes) {
+            Some(slot) => Err(FreeError::Link { address, slot }),
+            None => Ok(()),
+        }
     }
 }

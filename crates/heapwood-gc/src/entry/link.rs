@@ -11,7 +11,7 @@ use crate::process::record;
 use crate::state::{AddLinkError, Link, LinkKind};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_heap::{Address, publication};
+use heapwood_heap::{Address, ScanKind, publication};
 use heapwood_layout::WORD;
 
 impl Mutator {
@@ -122,10 +122,18 @@ fn checked_slot(heap: &Heap, slot: *mut usize) -> Result<usize, WeakError> {
     if address == 0 || !address.is_multiple_of(WORD) {
         return Err(WeakError::NoSlot { slot: address });
     }
-    match heap.objects().arena_at(address) {
-        Some(arena) => Err(WeakError::InArena { address, arena }),
-        None => Ok(address),
+    if let Some(arena) = heap.objects().arena_at(address) {
+        return Err(WeakError::InArena { address, arena });
     }
+    // In the heap it lies in an object of the program's, with which the link goes.
+    let (space, at) = (heap.space(), Address::new(address));
+    let is_elsewhere = !space.contains(at)
+        || !space.entry_at(at).is(ScanKind::Ephemeron)
+            && space
+                .find_span(at)
+                .and_then(|span| span.cell_in(at))
+                .is_some_and(|cell| heap.objects().may_begin(cell.get()));
+    if is_elsewhere { Ok(address) } else { Err(WeakError::NoSlot { slot: address }) }
 }
 
 /// Whether a slot lies in an object that may be young.

@@ -11,7 +11,6 @@ use crate::state::FinalizerCall;
 use core::time::Duration;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::threads::futex;
-use heapwood_os::threads::stack::thread_pointer;
 
 impl Heap {
     /// Waits until something is on the queue, or so long; whether something is. Any thread may wait; an attached one does so in a
@@ -34,8 +33,8 @@ impl Heap {
             }
         } else if record().is_in_hook() {
             return Err(FinalizeError::Misuse(MisuseError::Hook));
-        } else if self.state().marking_threads().is_helping(thread_pointer()) {
-            return Err(FinalizeError::Misuse(MisuseError::Tracing));
+        } else {
+            self.check_no_trace().map_err(FinalizeError::Misuse)?;
         }
         let end = at_most.map(|at_most| monotonic_ns().saturating_add(at_most.as_nanos() as u64));
         loop {
@@ -69,6 +68,7 @@ impl Heap {
     /// # Errors
     /// There is no such queue, or the kernel gives no descriptor.
     pub fn finalizer_fd(&self, queue: FinalizerQueue) -> Result<i32, FinalizeError> {
+        self.check_no_trace().map_err(FinalizeError::Misuse)?;
         let _no_preempt = record().no_preempt();
         let fd = self.state().finalizers().fd(self.memory_of_finalizers(), queue.to_bits());
         fd.map_err(|e| FinalizeError::of_queue(e, queue))
@@ -88,6 +88,7 @@ impl Heap {
         queue: FinalizerQueue,
         call: Option<FinalizerCall>,
     ) -> Result<(), FinalizeError> {
+        self.check_no_trace().map_err(FinalizeError::Misuse)?;
         let _no_preempt = record().no_preempt();
         let set = self.state().finalizers().set_call(self.memory_of_finalizers(), queue.to_bits(), call);
         set.map_err(|e| FinalizeError::of_queue(e, queue))

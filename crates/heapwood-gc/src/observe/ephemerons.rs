@@ -20,6 +20,23 @@ pub(super) fn value_of(space: &Space, ephemeron: Ephemeron, has: impl Fn(usize) 
     (!space.contains(Address::new(key)) || has(key)).then(|| ephemeron.value())
 }
 
+/// Counts the keys of those that are alive when a collection has ended. The heap is stopped, and its marks are allocation bits.
+pub(super) fn count_keys(pause: &Pause<'_>) {
+    let (space, world, ephemerons) = (pause.space(), pause.world(), pause.state().ephemerons());
+    let Some(keys) = ephemerons.keys().filter(|_| ephemerons.are_some()) else { return };
+    keys.clear();
+    world.for_each_span(|_, span| {
+        if space.layouts().shape(span.shape()).kind() != ScanKind::Ephemeron {
+            return;
+        }
+        for object in span.iter().filter(|&object| world.is_allocated(object)).map(ObjectRef::get) {
+            if let Some(ephemeron) = ephemeron_at(space, object).filter(|ephemeron| ephemeron.key() != 0) {
+                keys.add(space, ephemeron.key());
+            }
+        }
+    });
+}
+
 /// Ends the process if an ephemeron that is alive has a key or a value that is not. The heap is stopped, and its marks are
 /// allocation bits; `is_missed` tells that an address leads to an object without one.
 pub(super) fn check_ephemerons(pause: &Pause<'_>, is_missed: impl Fn(usize) -> bool) {

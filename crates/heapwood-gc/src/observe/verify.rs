@@ -23,7 +23,7 @@
 //! - A chunk that an arena released during a concurrent marking belongs to no arena, and references to it are allowed.
 
 use super::arena_log::ArenaLog;
-use super::ephemerons::check_ephemerons;
+use super::ephemerons::{check_ephemerons, count_keys};
 use super::root_words::for_each_root;
 use super::second_marking::{Floating, SecondMarking};
 use super::slots::{for_each_edge, for_each_slot};
@@ -240,6 +240,7 @@ impl Verify {
             }
         });
         stores.inspect(|stores| stores.clear(space));
+        count_keys(pause);
         world.finish_sweep();
         if let Err(invalid) = world.is_valid(pause.owners()) {
             corrupt(format_args!("{invalid}"));

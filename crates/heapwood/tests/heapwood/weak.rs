@@ -179,3 +179,117 @@ fn tables_have_the_keys_that_are_alive() {
         assert!(map.remove(&m, key) && map.get(&m, key).is_none());
     }
 }
+
+/// A field with a weak reference that changes: an old object's cell is all that leads to a young reference.
+#[derive(Trace, Shared)]
+struct Window {
+    parent: GcCell<Option<Weak<Window>>>,
+    notes: GcCell<WeakMap<Window, u64>>,
+    number: u64,
+}
+
+#[inline(never)]
+fn windows(m: &Mutator, n: u64) -> Vec<Root<Window>> {
+    let window = |number| Window { parent: GcCell::new(None), notes: GcCell::new(m.weak_map()), number };
+    (0..n).map(|number| m.root(m.alloc(window(number)))).collect()
+}
+
+#[inline(never)]
+fn set_parent(m: &Mutator, child: &Root<Window>, parent: &Root<Window>) {
+    let (child, parent) = (child.get(m), parent.get(m));
+    child.parent.set(m, Some(m.weak(parent)));
+    let notes = m.weak_map();
+    assert!(!notes.ptr_eq(child.notes.replace(m, notes)));
+    notes.insert(m, parent, m.alloc(parent.number));
+}
+
+#[test]
+fn a_cell_holds_a_weak_reference_that_changes() {
+    for config in [SMALL, VERIFY, STRESS] {
+        let heap = heap(config);
+        let m = heap.attach().unwrap();
+        let mut all = windows(&m, 20);
+        m.collect();
+        for round in 1..20 {
+            for i in 0..20 {
+                set_parent(&m, &all[i], &all[(i + round) % 20]);
+            }
+            if round % 2 == 0 {
+                m.collect()
+            } else {
+                m.collect_young()
+            }
+            for i in 0..20 {
+                let window = all[i].get(&m);
+                let (parent, expected) = (window.parent.get().unwrap(), all[(i + round) % 20].get(&m));
+                assert!(parent.ptr_eq(window.parent.get().unwrap()) && parent.get(&m) == Some(expected));
+                let note = window.notes.get().get(&m, expected).map(|note| *note);
+                assert_eq!((note, window.notes.get().len(&m)), (Some(expected.number), 1));
+            }
+        }
+        // In the last round the parent of each was the one before it.
+        all.truncate(10);
+        scrub();
+        m.collect();
+        scrub();
+        m.collect();
+        let parent =
+            |i: usize| all[i].get(&m).parent.get().and_then(|parent| parent.get(&m)).map(|p| p.number);
+        assert!((1..10).all(|i| parent(i) == Some(i as u64 - 1)));
+        let first = parent(0);
+        assert!(first.is_none() || first == Some(19), "{first:?}: dead, or kept by a stale word");
+    }
+}
+
+/// Memory outside the heap holds the root of an object with one, where C has links.
+#[test]
+fn a_root_of_a_weak_reference_keeps_nothing_else() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    #[inline(never)]
+    fn observe(m: &Mutator, n: u64) -> (Vec<Root<Weak<u64>>>, Vec<Root<u64>>) {
+        let observe = |number| {
+            let object = m.alloc(number);
+            (m.root(m.alloc(m.weak(object))), m.root(object))
+        };
+        (0..n).map(observe).unzip()
+    }
+    let (observers, mut objects) = observe(&m, 100);
+    objects.truncate(50);
+    scrub();
+    m.collect();
+    let alive = observers.iter().filter(|observer| observer.get(&m).get(&m).is_some()).count();
+    assert!((50..56).contains(&alive), "{alive}");
+    assert!(
+        objects.iter().zip(&observers).all(|(object, seen)| seen.get(&m).get(&m) == Some(object.get(&m)))
+    );
+}
+
+#[test]
+fn what_is_weak_is_shown_without_its_contents_and_compared_by_address() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let object = m.alloc(1u64);
+    let (weak, again) = (m.weak(object), m.weak(object));
+    let pair = m.ephemeron(object, m.alloc(2u8));
+    let (map, set): (WeakMap<u64, u64>, WeakSet<u64>) = (m.weak_map(), m.weak_set());
+    let shown = format!("{weak:?} {pair:?} {map:?} {set:?} {:?}", GcCell::new(Some(weak)));
+    assert_eq!(shown, "Weak(..) Ephemeron(..) WeakMap(..) WeakSet(..) GcCell(Some(Weak(..)))");
+    assert!(weak.ptr_eq(weak) && !weak.ptr_eq(again) && weak.get(&m) == again.get(&m));
+    assert!(pair.ptr_eq(pair) && map.ptr_eq(map) && set.ptr_eq(set) && !map.ptr_eq(m.weak_map()));
+}
+
+/// In verify mode the collector keeps what something weak refers to from being freed.
+#[test]
+fn what_something_weak_refers_to_is_not_freed() {
+    let heap = heap(VERIFY);
+    let m = heap.attach().unwrap();
+    let (object, owner) = (m.alloc(1u64), m.alloc_finalized(2u8).map_err(|(error, _)| error).unwrap());
+    let weak = m.weak(object);
+    // SAFETY: both are refused.
+    let refused = unsafe { [m.free(object).unwrap_err(), m.free(owner).unwrap_err()] };
+    let told = refused.map(|error| error.to_string());
+    assert!(told[0].contains("a weak reference, an ephemeron or a weak table refers to"), "{told:?}");
+    assert!(told[1].contains("has a finaliser"), "{told:?}");
+    assert_eq!((weak.get(&m).map(|object| *object), **owner), (Some(1), 2));
+}

@@ -213,6 +213,10 @@ impl Locked<'_> {
         let (object, slot) = (ObjectRef::new(ephemeron.address()), ephemeron.value_slot() as *mut usize);
         // SAFETY: a slot of an ephemeron, which may be null.
         unsafe { self.mutator.barrier().write(object, slot, Address::new(0)) };
+        let state = self.mutator.shared();
+        if let Some(keys) = state.ephemerons().keys() {
+            keys.remove(state.space(), ephemeron.key());
+        }
         ephemeron.forget_key();
         self.changed();
     }

@@ -238,7 +238,11 @@ impl Mutator {
             publication::observe();
             // No poll comes between, so what was read is alive.
             let candidate = NonNull::new(looked? as *mut u8).unwrap_or_else(|| unreachable!("it has a key"));
-            if is_equal(candidate) {
+            let collections = self.shared().cycles().collections();
+            if is_equal(candidate)
+                && (self.shared().cycles().collections() == collections
+                    || table.locked(self, |table| still_has(self, table, hash, candidate)))
+            {
                 return Ok(candidate);
             }
         }
@@ -272,6 +276,19 @@ impl Mutator {
         let found = may_be.then(|| unsafe { Table::at(address) }).filter(|table| table.is_one());
         found.ok_or(WeakError::NoTable { address })
     }
+}
+
+/// Whether a table by value still has an object, though the comparison has collected, which it must not: what it was given may be
+/// dead.
+#[cold]
+fn still_has(mutator: &Mutator, table: &Locked<'_>, hash: usize, object: NonNull<u8>) -> bool {
+    let key = object.as_ptr() as usize;
+    let is_there =
+        table.places() != 0 && matches!(table.search(hash, 0, |e| e.key() == key).1, Place::Found(..));
+    if is_there {
+        shade_found(mutator, key, key);
+    }
+    is_there
 }
 
 /// The entry of an object.

@@ -7,6 +7,7 @@
 //! is given up leaves nothing to be cleaned up.
 
 mod cell;
+mod keys;
 mod list;
 mod pending;
 
@@ -14,6 +15,7 @@ pub(crate) use cell::Ephemeron;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, Mapped, OsError, for_each_mapping_of};
+use keys::Keys;
 pub(crate) use list::List;
 use list::SharedList;
 pub(crate) use pending::PendingIndex;
@@ -129,11 +131,13 @@ pub(crate) struct Ephemerons {
     session: OfMarking,
     looked: AtomicU64,
     cleared: AtomicU64,
+    /// In verify mode.
+    keys: Option<Keys>,
 }
 
 impl Ephemerons {
     /// Those of a heap with this reservation: none.
-    pub(crate) fn new(kernel: KernelRef, reservation: usize) -> Result<Self, OsError> {
+    pub(crate) fn new(kernel: KernelRef, reservation: usize, verifies: bool) -> Result<Self, OsError> {
         Ok(Ephemerons {
             are_some: AtomicBool::new(false),
             markings: AtomicUsize::new(0),
@@ -141,13 +145,8 @@ impl Ephemerons {
             session: OfMarking::new(kernel, reservation)?,
             looked: AtomicU64::new(0),
             cleared: AtomicU64::new(0),
+            keys: verifies.then(|| Keys::new(kernel, reservation)).transpose()?,
         })
-    }
-
-    /// Whether [`begin`](Self::begin) was called.
-    #[inline(always)]
-    pub(crate) fn are_some(&self) -> bool {
-        self.are_some.load(Ordering::Relaxed)
     }
 
     /// Asks for what collectors need, before there is an ephemeron. In a no-preempt region.
@@ -158,6 +157,17 @@ impl Ephemerons {
             self.are_some.store(true, Ordering::Release);
         }
         Ok(())
+    }
+
+    /// Whether there was ever one.
+    #[inline(always)]
+    pub(crate) fn are_some(&self) -> bool {
+        self.are_some.load(Ordering::Acquire)
+    }
+
+    /// What objects are keys, in verify mode.
+    pub(crate) fn keys(&self) -> Option<&Keys> {
+        self.keys.as_ref()
     }
 
     /// Those of the marking that goes on now: of a concurrent one, or of a pause.
@@ -215,5 +225,8 @@ impl Ephemerons {
 impl Mapped for Ephemerons {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
         for_each_mapping_of(&[&self.pause.index, &self.session.index], f);
+        if let Some(keys) = &self.keys {
+            keys.for_each_mapping(f);
+        }
     }
 }

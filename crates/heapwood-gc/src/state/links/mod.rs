@@ -66,6 +66,14 @@ impl Links {
         self.change(|table| table.find(slot)).flatten()
     }
 
+    /// A slot of an entry whose object begins there, or that lies there itself. It looks at all.
+    pub(crate) fn slot_of(&self, object: Range<usize>) -> Option<usize> {
+        if self.count() == 0 {
+            return None;
+        }
+        self.change(|table| table.slot_of(object)).flatten()
+    }
+
     /// How many slots have one.
     pub(crate) fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)

@@ -155,6 +155,14 @@ impl Table {
         (number != NONE).then(|| self.link(number))
     }
 
+    /// See [`super::Links::slot_of`].
+    pub(super) fn slot_of(&mut self, object: Range<usize>) -> Option<usize> {
+        (1..self.used as u32)
+            .map(|number| *self.entry(number))
+            .find(|entry| entry.slot != 0 && (entry.object == object.start || object.contains(&entry.slot)))
+            .map(|entry| entry.slot)
+    }
+
     fn link(&mut self, number: u32) -> Link {
         let Entry { slot, object, list, .. } = *self.entry(number);
         let kind = if list >= 2 { LinkKind::Long } else { LinkKind::Short };

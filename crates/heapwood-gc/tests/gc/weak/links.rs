@@ -181,6 +181,13 @@ fn what_cannot_be_linked_is_refused_and_changes_nothing() {
         );
     }
     arena.close(&mutator);
+    // In the heap: in a weak reference, and in an object that was freed.
+    let weak = super::ephemeron(&mutator, roots.get(0), 0);
+    let spare = new(&mutator, node_type(&heap));
+    free(&mutator, spare);
+    for slot in [weak, weak + 8, spare + 8] {
+        assert_eq!(try_add(slot, roots.get(0)), Err(WeakError::NoSlot { slot }));
+    }
     // SAFETY: it is refused.
     let moved = unsafe { mutator.move_link(words.at(0), words.at(1)) };
     assert_eq!(moved, Err(WeakError::NoLink { slot }));

@@ -2,8 +2,10 @@
 //! value as long, and no longer.
 
 mod fixed_point;
+mod freed;
 pub(crate) mod links;
 mod play;
+mod refused;
 mod revived;
 mod tables;
 mod threads;

