@@ -8,14 +8,20 @@
 //! | [`world`] | a heap, a mutator, roots of every sort, and the model of them |
 //! | [`program`] | random operations |
 //! | [`arenas`] | those on arenas |
+//! | `ephemerons`, `tables`, `links`, `finalizers` | those on what is weak, and on finalisers |
+//! | `collected` | what a collection does to the model |
 //! | [`check`] | heap against model |
 //! | [`settings`] | the heaps it is played on |
 
 pub(crate) mod arenas;
 pub(crate) mod check;
+mod collected;
 mod ephemerons;
+mod finalizers;
+mod links;
 pub(crate) mod program;
 pub(crate) mod settings;
+mod tables;
 pub(crate) mod world;
 
 use heapwood_gc_testing::settings::{amount, first_seed};
@@ -47,6 +53,10 @@ fn play(settings: &Settings) {
         settings.disturbed() || all.weak_cleared > total as u64 / 2000 || total < 40_000,
         "ephemerons were cleared"
     );
+    let came = |most: u64, n: usize| settings.disturbed() || total < 40_000 || n as u64 > total as u64 / most;
+    let [ordered, at_once, data, circles] = all.came;
+    assert!(came(2000, ordered) && came(4000, at_once) && came(4000, data), "finalisers came: {all:?}");
+    assert!(came(50_000, circles) && came(2000, all.links_cleared), "circles and links were met: {all:?}");
     assert!(all.arenas > 10 && (all.collected_arenas > 0 || total < 40_000), "arenas were used");
     assert!(!settings.config.verify || all.verified == all.collections, "every collection was verified");
 }
