@@ -24,6 +24,7 @@ mod wakeup;
 pub(crate) use cycles::Cycles;
 pub(crate) use ephemerons::{Ephemeron, Ephemerons, List, OfMarking, PendingIndex};
 pub use finalizers::FinalizerCall;
+pub(crate) use finalizers::wait_until_queued;
 pub(crate) use finalizers::{
     AddError, AfterMet, CancelError, ENTRY, FinalizerKind, FinalizerOrder, Finalizers, FinalizersInPause,
     FollowStep, Pass, QueueError, Registration,

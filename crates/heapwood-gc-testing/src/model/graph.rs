@@ -218,6 +218,13 @@ impl Model {
         }
     }
 
+    /// The program has found a dead object by something weak, or a queue gave it back: it has all that this leads to.
+    pub fn revive(&mut self, id: Id) {
+        for id in self.reachable(core::iter::once(id)).1 {
+            self.get_mut(id).dead = false;
+        }
+    }
+
     /// Forgets every object whose flag is not set, and returns where those were that lay in the heap.
     pub fn forget_all_but(&mut self, keep: &[bool]) -> Vec<Masked> {
         let mut gone = Vec::new();

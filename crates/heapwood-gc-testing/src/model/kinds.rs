@@ -11,6 +11,9 @@ use heapwood_layout::{Layout, TraceContext, TypeDescriptor};
 
 pub use heapwood_layout::WORD;
 
+/// Sizes of arrays of weak tables: of 8 places, each of two words, and twice as many each time.
+const WEAK_ARRAYS: usize = 6;
+
 /// What a slot of a kind may hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Slots {
@@ -45,6 +48,8 @@ pub struct Kind {
     pub counted: bool,
     /// The slots are all words from this one on.
     pub run_from: Option<u32>,
+    /// What it holds is the collector's, and no program's to change; where its pointers are the model knows by its edges.
+    pub is_opaque: bool,
     /// How often it is chosen, of those that lie in the heap or of those in arenas.
     pub weight: usize,
     pub lies: Storage,
@@ -93,6 +98,8 @@ pub struct Kinds {
     pub header: usize,
     /// That of ephemerons.
     pub ephemeron: usize,
+    /// That of weak tables, behind which those of their arrays come, by their size.
+    pub weak_table: usize,
     in_arenas: usize,
 }
 
@@ -107,7 +114,23 @@ impl Maker<'_> {
         let mut is_slot = vec![false; ty.size() / WORD];
         slots.iter().for_each(|&s| is_slot[s as usize] = true);
         let lies = Storage::InHeap;
-        self.all.push(Kind { name, ty, slots, is_slot, holds, counted: false, run_from: None, weight, lies });
+        self.all.push(Kind {
+            name,
+            ty,
+            slots,
+            is_slot,
+            holds,
+            counted: false,
+            run_from: None,
+            is_opaque: false,
+            weight,
+            lies,
+        });
+    }
+
+    fn opaque(&mut self, name: &'static str, words: usize) {
+        self.add(name, 0, ObjectType::no_pointers(words * WORD), Vec::new(), Slots::Precise);
+        self.all.last_mut().unwrap().is_opaque = true;
     }
 
     /// Values of so many words in an arena.
@@ -371,6 +394,9 @@ impl Kinds {
         m.all[header].lies = Storage::Header;
         let ephemeron = m.all.len();
         m.add("ephemeron", 0, ObjectType::no_pointers(4 * WORD), Vec::new(), Slots::Precise);
+        let weak_table = m.all.len();
+        m.opaque("weak table", 4);
+        (0..WEAK_ARRAYS).for_each(|i| m.opaque("array of a weak table", 16 << i));
         m.in_arena(10, 1, vec![0]);
         m.in_arena(30, 2, vec![0, 1]);
         m.in_arena(10, 3, vec![1]);
@@ -389,7 +415,7 @@ impl Kinds {
             all.map(|k| k.weight).sum()
         };
         let (weights, in_arenas) = (weigh(false), weigh(true));
-        Kinds { all: m.all, weights, header, ephemeron, in_arenas }
+        Kinds { all: m.all, weights, header, ephemeron, weak_table, in_arenas }
     }
 
     /// A kind that lies in the heap, by weight.
@@ -400,6 +426,11 @@ impl Kinds {
     /// A kind that lies in arenas, by weight.
     pub fn choose_in_arena(&self, rng: &mut Rng) -> usize {
         self.choose_of(rng.below(self.in_arenas), true)
+    }
+
+    /// That of an array of a weak table with so many places.
+    pub fn weak_array(&self, places: usize) -> usize {
+        self.weak_table + 1 + places.ilog2() as usize - 3
     }
 
     fn choose_of(&self, mut at: usize, in_arena: bool) -> usize {

@@ -7,10 +7,10 @@ use crate::error::{FinalizeError, MisuseError};
 use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::process::record;
-use crate::state::FinalizerCall;
+use crate::state::{FinalizerCall, wait_until_queued};
 use core::time::Duration;
 use heapwood_os::process::clock::monotonic_ns;
-use heapwood_os::threads::futex;
+use heapwood_os::threads::sync::{Futex, wait, wait_for};
 
 impl Heap {
     /// Waits until something is on the queue, or so long; whether something is. Any thread may wait; an attached one does so in a
@@ -37,29 +37,28 @@ impl Heap {
             self.check_no_trace().map_err(FinalizeError::Misuse)?;
         }
         let end = at_most.map(|at_most| monotonic_ns().saturating_add(at_most.as_nanos() as u64));
-        loop {
-            let (queued, word, seen) = {
-                let _no_preempt = record().no_preempt();
-                let looked = self.state().finalizers().look(self.memory_of_finalizers(), queue.to_bits());
-                looked.map_err(|e| FinalizeError::of_queue(e, queue))?
-            };
-            if queued != 0 {
-                return Ok(true);
-            }
+        let look = || {
+            let _no_preempt = record().no_preempt();
+            let looked = self.state().finalizers().look(self.memory_of_finalizers(), queue.to_bits());
+            looked.map_err(|e| FinalizeError::of_queue(e, queue))
+        };
+        let sleep = |word: &Futex, seen| {
             let left = end.map(|end| end.saturating_sub(monotonic_ns()));
             if left == Some(0) {
                 return Ok(false);
             }
-            let wait = || match left {
-                Some(ns) => futex::wait_for(word, seen, Duration::from_nanos(ns)),
-                None => futex::wait(word, seen),
+            let sleep = || match left {
+                Some(ns) => wait_for(word, seen, Duration::from_nanos(ns)),
+                None => wait(word, seen),
             };
-            match mutator {
-                // SAFETY: as above.
-                Some(mutator) => unsafe { mutator.as_ref() }.blocking(wait).map_err(FinalizeError::Misuse)?,
-                None => wait(),
+            // SAFETY: as above.
+            match mutator.map(|mutator| unsafe { mutator.as_ref() }) {
+                Some(mutator) => mutator.blocking(sleep).map_err(FinalizeError::Misuse)?,
+                None => sleep(),
             }
-        }
+            Ok(true)
+        };
+        wait_until_queued(look, sleep)
     }
 
     /// The queue's eventfd, which can be read when something was queued: for `poll` and its like. It is the queue's, does not block,

@@ -2,7 +2,8 @@
 //! whenever its lock is free.
 
 use super::table::Table;
-use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use super::telling::Untold;
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The counts of one heap's finalisers.
 #[derive(Default)]
@@ -13,10 +14,7 @@ pub(super) struct Counts {
     ever_queued: AtomicU64,
     /// Circles of waiting objects that were found.
     circles: AtomicU64,
-    /// Something was queued, and nobody told.
-    is_untold: AtomicBool,
-    /// Functions of queues are to be called.
-    calls: AtomicBool,
+    pub(super) untold: Untold,
 }
 
 impl Counts {
@@ -54,23 +52,7 @@ impl Counts {
         self.queued.store(queued, Ordering::Relaxed);
         if more_queued != 0 {
             self.ever_queued.fetch_add(more_queued as u64, Ordering::Relaxed);
-            self.is_untold.store(true, Ordering::Relaxed);
+            self.untold.note();
         }
-    }
-
-    /// Whether something was queued that nobody was told of; asked once.
-    pub(super) fn take_untold(&self) -> bool {
-        self.is_untold.load(Ordering::Relaxed) && self.is_untold.swap(false, Ordering::Relaxed)
-    }
-
-    /// Whether functions of queues are to be called.
-    #[inline(always)]
-    pub(super) fn calls(&self) -> bool {
-        self.calls.load(Ordering::Relaxed)
-    }
-
-    /// The same as of now.
-    pub(super) fn set_calls(&self, calls: bool) {
-        self.calls.store(calls, Ordering::Relaxed);
     }
 }

@@ -33,11 +33,13 @@ pub(crate) use pause::FinalizersInPause;
 pub(crate) use queues::{QueueError, QueueNumber, Taken};
 pub(crate) use table::{AddError, CancelError, Pass, Registration};
 pub use telling::FinalizerCall;
+pub(crate) use telling::wait_until_queued;
 
 use crate::lock_order::FINALIZERS;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 use counts::Counts;
+use heapwood_os::threads::sync::Futex;
 use heapwood_os::{ForkLock, KernelRef, Lock, LockGuard, Mapped, OsError};
 use table::Table;
 
@@ -132,7 +134,7 @@ impl Finalizers {
         &self,
         of: (KernelRef, usize),
         queue: QueueNumber,
-    ) -> Result<(usize, &AtomicU32, u32), QueueError> {
+    ) -> Result<(usize, &Futex, u32), QueueError> {
         let table = self.table(of).map_err(QueueError::Kernel)?;
         let looked = self.change(table, |table| table.queues().look(queue));
         let (queued, word, seen) = looked.unwrap_or(Err(QueueError::None))?;
@@ -159,34 +161,23 @@ impl Finalizers {
 
     /// Tells what was queued, when the threads go on.
     pub(crate) fn tell(&self) {
-        if self.counts.take_untold()
-            && let Some(table) = self.table.lock().as_ref()
-        {
-            self.counts.set_calls(table.queues().tell());
-        }
+        self.counts.untold.tell(&self.table);
     }
 
     /// Whether functions of queues are to be called.
     #[inline(always)]
     pub(crate) fn calls(&self) -> bool {
-        self.counts.calls()
+        self.counts.untold.calls()
     }
 
     /// Takes a function that is to be called, with the place of its queue.
     pub(crate) fn take_call(&self) -> Option<(usize, FinalizerCall)> {
-        let table = self.table.lock();
-        let call = table.as_ref().and_then(|table| table.queues().take_call());
-        if call.is_none() {
-            self.counts.set_calls(false);
-        }
-        call
+        self.counts.untold.take_call(&self.table)
     }
 
     /// The function of the queue at this place has returned.
     pub(crate) fn end_call(&self, at: usize) {
-        if self.table.lock().as_ref().is_some_and(|table| table.queues().end_call(at)) {
-            self.counts.set_calls(true);
-        }
+        self.counts.untold.end_call(&self.table, at);
     }
 
     /// Whether objects are registered, or on a queue.

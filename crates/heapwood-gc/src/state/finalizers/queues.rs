@@ -3,11 +3,11 @@
 //! no entry and no registration, and its number is refused from then on.
 
 use super::entries::{Entries, Entry, FinalizerKind, NONE, Stage};
-use super::telling::{FinalizerCall, Telling};
+use super::telling::{FinalizerCall, Telling, Tells};
 use core::cell::Cell;
 use core::ops::Range;
-use core::sync::atomic::AtomicU32;
 use heapwood_os::memory::region::Zeroed;
+use heapwood_os::threads::sync::Futex;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 /// The most queues of a heap.
@@ -205,7 +205,7 @@ impl Queues {
     }
 
     /// How many entries a queue has, and the word that changes when it has more, with what it holds.
-    pub(super) fn look(&self, queue: QueueNumber) -> Result<(usize, *const AtomicU32, u32), QueueError> {
+    pub(super) fn look(&self, queue: QueueNumber) -> Result<(usize, *const Futex, u32), QueueError> {
         let queue = self.named(queue).ok_or(QueueError::None)?;
         let (word, seen) = queue.telling.news();
         Ok((queue.queued.get(), word, seen))
@@ -221,21 +221,6 @@ impl Queues {
     pub(super) fn set_call(&self, queue: QueueNumber, call: Option<FinalizerCall>) -> Result<(), QueueError> {
         let queue = self.named(queue).ok_or(QueueError::None)?;
         if queue.telling.set_call(call) { Ok(()) } else { Err(QueueError::Running) }
-    }
-
-    /// Tells what was queued; whether a function is to be called.
-    pub(super) fn tell(&self) -> bool {
-        (0..self.used.get()).fold(false, |calls, number| self.get(number).telling.tell() | calls)
-    }
-
-    /// Takes a function that is to be called, and the place of its queue.
-    pub(super) fn take_call(&self) -> Option<(usize, FinalizerCall)> {
-        (0..self.used.get()).find_map(|at| self.get(at).telling.take_call().map(|call| (at, call)))
-    }
-
-    /// The function of the queue at this place has returned; whether it is to be called again.
-    pub(super) fn end_call(&self, at: usize) -> bool {
-        self.get(at).telling.end_call()
     }
 
     /// Takes the entry that has waited longest, objects before data, or of data alone.
@@ -266,6 +251,20 @@ impl Queues {
         for number in 0..self.used.get() {
             entries.for_each(self.get(number).objects.first.get(), |_, entry| f(entry));
         }
+    }
+}
+
+impl Tells for Queues {
+    fn tell(&self) -> bool {
+        (0..self.used.get()).fold(false, |calls, number| self.get(number).telling.tell() | calls)
+    }
+
+    fn take_call(&self) -> Option<(usize, FinalizerCall)> {
+        (0..self.used.get()).find_map(|at| self.get(at).telling.take_call().map(|call| (at, call)))
+    }
+
+    fn end_call(&self, at: usize) -> bool {
+        self.get(at).telling.end_call()
     }
 }
 

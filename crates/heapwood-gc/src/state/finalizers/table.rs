@@ -9,6 +9,7 @@ use super::entries::{Entries, Entry, FinalizerKind, NONE, STEP, Stage};
 use super::index::Index;
 use super::order::FinalizerOrder;
 use super::queues::{QueueError, QueueNumber, Queues, Taken};
+use super::telling::{FinalizerCall, Tells};
 use core::cell::Cell;
 use core::ops::Range;
 use heapwood_os::{KernelRef, Mapped, OsError};
@@ -386,6 +387,20 @@ impl Table {
 fn put(list: &Cell<u32>, number: u32, entry: &Entry, stage: Stage) {
     entry.stage.set(stage);
     entry.next.set(list.replace(number));
+}
+
+impl Tells for Table {
+    fn tell(&self) -> bool {
+        self.queues.tell()
+    }
+
+    fn take_call(&self) -> Option<(usize, FinalizerCall)> {
+        self.queues.take_call()
+    }
+
+    fn end_call(&self, at: usize) -> bool {
+        self.queues.end_call(at)
+    }
 }
 
 impl Mapped for Table {

@@ -5,9 +5,10 @@
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicU32, Ordering};
+use heapwood_os::Lock;
 use heapwood_os::process::eventfd;
-use heapwood_os::threads::futex;
+use heapwood_os::threads::lock_order::LockRank;
+use heapwood_os::threads::sync::{AtomicU32, Futex, Ordering, wake};
 
 /// A function of the program, called with its argument where a thread allocates after something was queued.
 #[derive(Clone, Copy, Debug)]
@@ -21,12 +22,97 @@ pub struct FinalizerCall {
 // SAFETY: who sets it promises that any thread may call the function with the argument.
 unsafe impl Send for FinalizerCall {}
 
-/// A queue's ways to tell. The table's lock is held by whoever uses it, but for the word.
+/// What has queues that are told of. Whoever uses it holds the table's lock.
+pub(super) trait Tells {
+    /// Tells what was queued; whether functions are to be called.
+    fn tell(&self) -> bool;
+    /// Takes a function that is to be called, and the place of its queue.
+    fn take_call(&self) -> Option<(usize, FinalizerCall)>;
+    /// The function of the queue at this place has returned; whether it is to be called again.
+    fn end_call(&self, at: usize) -> bool;
+}
+
+/// What a heap's threads look at without the lock: whether there is something to tell, and something to call.
 #[derive(Default)]
+pub(super) struct Untold {
+    /// Something was queued, and nobody told.
+    is_untold: AtomicU32,
+    /// Functions of queues are to be called.
+    calls: AtomicU32,
+}
+
+impl Untold {
+    /// Something was queued, by who has the lock and tells when it has given it up.
+    pub(super) fn note(&self) {
+        self.is_untold.store(1, Ordering::Relaxed);
+    }
+
+    /// Tells all that was queued and noted before. Who finds nothing to tell leaves that to another who has begun to.
+    pub(super) fn tell<T: Tells, const RANK: LockRank>(&self, table: &Lock<Option<T>, RANK>) {
+        if self.is_untold.load(Ordering::Relaxed) != 0
+            && self.is_untold.swap(0, Ordering::Relaxed) != 0
+            && let Some(table) = table.lock().as_ref()
+        {
+            self.set_calls(table.tell());
+        }
+    }
+
+    /// Whether functions of queues are to be called.
+    #[inline(always)]
+    pub(super) fn calls(&self) -> bool {
+        self.calls.load(Ordering::Relaxed) != 0
+    }
+
+    /// With the lock, as of now.
+    fn set_calls(&self, calls: bool) {
+        self.calls.store(calls.into(), Ordering::Relaxed);
+    }
+
+    /// Takes a function that is to be called, with the place of its queue.
+    pub(super) fn take_call<T: Tells, const RANK: LockRank>(
+        &self,
+        table: &Lock<Option<T>, RANK>,
+    ) -> Option<(usize, FinalizerCall)> {
+        let table = table.lock();
+        let call = table.as_ref().and_then(T::take_call);
+        if call.is_none() {
+            self.set_calls(false);
+        }
+        call
+    }
+
+    /// The function of the queue at this place has returned.
+    pub(super) fn end_call<T: Tells, const RANK: LockRank>(&self, table: &Lock<Option<T>, RANK>, at: usize) {
+        if let Some(table) = table.lock().as_ref()
+            && table.end_call(at)
+        {
+            self.set_calls(true);
+        }
+    }
+}
+
+/// Waits until entries are queued: `look` says how many are, and which word changes when more are, with what it holds; `sleep` waits for
+/// that, and says whether there is time left.
+pub(crate) fn wait_until_queued<'w, E>(
+    mut look: impl FnMut() -> Result<(usize, &'w Futex, u32), E>,
+    mut sleep: impl FnMut(&'w Futex, u32) -> Result<bool, E>,
+) -> Result<bool, E> {
+    loop {
+        let (queued, word, seen) = look()?;
+        if queued != 0 {
+            return Ok(true);
+        }
+        if !sleep(word, seen)? {
+            return Ok(false);
+        }
+    }
+}
+
+/// A queue's ways to tell. The table's lock is held by whoever uses it, but for the word.
 #[repr(C)]
 pub(super) struct Telling {
     /// Changes when something was queued, or the queue has ended.
-    news: AtomicU32,
+    news: Futex,
     /// An eventfd, and one; 0 if there is none.
     fd: Cell<c_int>,
     function: Cell<usize>,
@@ -39,9 +125,23 @@ pub(super) struct Telling {
     is_running: Cell<bool>,
 }
 
+impl Default for Telling {
+    fn default() -> Self {
+        Telling {
+            news: Futex::new(0),
+            fd: Cell::new(0),
+            function: Cell::new(0),
+            argument: Cell::new(0),
+            is_due: Cell::new(false),
+            is_called: Cell::new(false),
+            is_running: Cell::new(false),
+        }
+    }
+}
+
 impl Telling {
     /// The word that changes, and what it holds.
-    pub(super) fn news(&self) -> (*const AtomicU32, u32) {
+    pub(super) fn news(&self) -> (*const Futex, u32) {
         (&raw const self.news, self.news.load(Ordering::Relaxed))
     }
 
@@ -64,7 +164,7 @@ impl Telling {
 
     fn wake(&self) {
         self.news.fetch_add(1, Ordering::Relaxed);
-        futex::wake(&self.news, i32::MAX);
+        wake(&self.news, i32::MAX);
     }
 
     /// Its eventfd, which is opened for the first who asks.
@@ -116,3 +216,6 @@ impl Telling {
         self.wake();
     }
 }
+
+#[cfg(all(test, loom))]
+mod model;

@@ -2,9 +2,9 @@
 //! the space is consistent, and where only precise roots count, what cannot be reached is gone. A young collection keeps what
 //! is old, and what that leads to; one that is late keeps everything.
 
+use super::collected::{Kept, follow, words_of};
 use super::world::World;
 use heapwood_gc::QuietHeap;
-use heapwood_gc::Stats;
 use heapwood_gc_testing::model::graph::{Id, Masked, Pair};
 use heapwood_gc_testing::model::kinds::{Kind, Storage};
 use heapwood_heap::Address;
@@ -22,29 +22,12 @@ pub(crate) enum Depth {
     Whole,
 }
 
-/// What the collections since the last check were, of which the last full one decides: nothing is allocated between them.
-fn kept_by_them(world: &mut World, stats: &Stats, roots: &[Id]) -> (&'static str, Vec<bool>, Vec<Id>) {
-    let (young, late) = (stats.young_collections, stats.promoted_en_masse);
-    let before = core::mem::replace(&mut world.counts, (stats.collections, young, late));
-    if stats.collections - before.0 > young - before.1 {
-        (world.freed, world.freed_large) = (false, false);
-        let (reached, order) = world.model.reachable(roots.iter().copied());
-        return ("full", reached, order);
-    }
-    world.young_checked += 1;
-    world.late += (late > before.2) as u64;
-    let kept = world.model.all().filter(|(_, object)| object.old || late > before.2).map(|(id, _)| id);
-    let (kept, order) = world.model.reachable(roots.iter().copied().chain(kept));
-    (if late > before.2 { "late" } else { "young" }, kept, order)
-}
-
 /// Checks the heap after a collection that ended before the object at `newest` was made; forgets what has died.
 pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<usize>) -> Outcome {
     let stats = world.heap.inspect().stats();
-    let roots = world.roots();
-    let (reached, order) = world.model.reachable(roots.iter().copied());
-    let (what, kept, all) = kept_by_them(world, &stats, &roots);
-    let exact = world.settings.exact() && !world.freed_large;
+    let exact = world.settings.exact() && !world.is_unsure;
+    let exact = exact && (!world.freed_large || world.is_full(&stats));
+    let Kept { what, reached, kept, all, alive: order, sure } = follow(world, &stats, exact);
     // What a young collection finds is added to what there was, of which the program may have freed some: then objects are
     // counted anew by a full one, and bytes are an estimate.
     if !world.freed {
@@ -66,8 +49,7 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
     if stats.barrier_violations != 0 {
         return Err(format!("{} stores went around the barrier", stats.barrier_violations));
     }
-    // What was remembered of freed objects may keep more than must be.
-    clear(world, &kept, exact && !world.freed);
+    world.check_links(sure)?;
     for &id in &order {
         object(world, id)?;
     }
@@ -109,30 +91,21 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
     world.let_go_of_headers();
     let excess = world.graves.len().saturating_sub(64);
     world.graves.drain(..excess);
+    world.tables.retain(|id| reached.get(id.0) == Some(&true));
+    if core::mem::take(&mut world.is_unsure) {
+        // Until the next full collection.
+        (world.freed, world.freed_large) = (true, true);
+    }
+    world.look_at_queues(sure)?;
     world.live = order.len();
     world.seen += order.len();
     world.checked += 1;
     Ok(())
 }
 
-/// Of what is kept, ephemerons whose keys are not were cleared, unless a stray word may keep a key.
-fn clear(world: &mut World, kept: &[bool], exact: bool) {
-    let ephemerons: Vec<Id> =
-        world.model.all().filter(|(_, object)| object.pair.is_some()).map(|(id, _)| id).collect();
-    for id in ephemerons.into_iter().filter(|id| kept[id.0]) {
-        if let Some(Pair::Of { key, .. }) = world.model.get(id).pair
-            && !kept[key.0]
-        {
-            world.model.get_mut(id).pair = Some(if exact { Pair::Cleared } else { Pair::Unknown });
-        }
-    }
-}
-
 /// The words of an ephemeron that the program may rely on.
 fn ephemeron(world: &World, id: Id, pair: Pair) -> Outcome {
-    let at = world.addr(id);
-    // SAFETY: the object was just found, and has four words.
-    let found = [0, 1].map(|i| unsafe { (at as *const usize).add(i).read() });
+    let (at, found) = (world.addr(id), words_of(world, id));
     let wanted = match pair {
         Pair::Of { key, value } => [world.addr(key), value.map_or(0, |value| world.addr(value))],
         Pair::Cleared => [0, 0],
@@ -175,6 +148,9 @@ pub(crate) fn object(world: &World, id: Id) -> Outcome {
     if let Some(pair) = object.pair {
         return ephemeron(world, id, pair);
     }
+    if kind.is_opaque {
+        return opaque(world, id);
+    }
     let mut linked = 0;
     for w in 0..kind.words() {
         // A text of an arena lies anywhere.
@@ -202,6 +178,21 @@ pub(crate) fn object(world: &World, id: Id) -> Outcome {
     let used = object.edges.len() + object.stale.len();
     if linked != used {
         return fail(format!("{linked} slots are in use and should be {used}"));
+    }
+    Ok(())
+}
+
+/// The pointers of a table, or of its array.
+fn opaque(world: &World, id: Id) -> Outcome {
+    for (&word, edge) in &world.model.get(id).edges {
+        // SAFETY: a word of an object that was just found.
+        let found = unsafe { world.slot_ptr(id, word).read_volatile() };
+        if found != world.addr(edge.to) {
+            let at = world.addr(id);
+            return Err(format!(
+                "word {word} of what a weak table is at {at:#x} is {found:#x}, and not {edge:?}"
+            ));
+        }
     }
     Ok(())
 }

@@ -13,14 +13,15 @@ fn place(address: usize) -> NonNull<u8> {
 
 impl World {
     /// An object of the heap that is no header, lies in no arena, and does not end with one.
-    fn any_in_heap(&mut self) -> Option<Id> {
-        let header = self.kinds.header;
-        self.walk().filter(|id| {
-            let object = self.model.get(*id);
-            let in_heap = object.arena.is_none() && !self.kinds.all[object.kind].is_in_arena();
-            let passed = || self.model.arenas.values().any(|holds| holds.passed.contains(id));
-            in_heap && object.kind != header && !passed()
-        })
+    pub(super) fn any_in_heap(&mut self) -> Option<Id> {
+        self.walk().filter(|&id| self.is_in_heap(id))
+    }
+
+    pub(super) fn is_in_heap(&self, id: Id) -> bool {
+        let object = self.model.get(id);
+        let in_heap = object.arena.is_none() && !self.kinds.all[object.kind].is_in_arena();
+        let passed = || self.model.arenas.values().any(|holds| holds.passed.contains(&id));
+        in_heap && object.kind != self.kinds.header && !passed()
     }
 
     pub(super) fn use_ephemerons(&mut self) -> Outcome {

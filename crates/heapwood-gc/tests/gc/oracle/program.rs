@@ -35,6 +35,9 @@ pub(crate) struct Done {
     pub(crate) collected_arenas: usize,
     /// Ephemerons that were cleared.
     pub(crate) weak_cleared: u64,
+    /// Finalisers that came: ordered ones, those at once, data, members of circles; and links that were cleared.
+    pub(crate) came: [usize; 4],
+    pub(crate) links_cleared: usize,
 }
 
 impl Done {
@@ -53,6 +56,8 @@ impl Done {
         self.arenas += other.arenas;
         self.collected_arenas += other.collected_arenas;
         self.weak_cleared += other.weak_cleared;
+        (0..4).for_each(|i| self.came[i] += other.came[i]);
+        self.links_cleared += other.links_cleared;
     }
 }
 
@@ -70,7 +75,8 @@ pub(crate) fn play(world: &mut World, seed: u64, steps: usize) -> Result<Done, S
             .step(&mut limits)
             .map_err(|what| format!("heap \"{}\", seed {seed}, step {step}: {what}", world.settings.name))?;
     }
-    world.collect_all(Depth::Whole).map_err(|what| format!("seed {seed}, at the end: {what}"))?;
+    let ended = world.collect_all(Depth::Whole).and_then(|()| world.see_all_come());
+    ended.map_err(|what| format!("heap \"{}\", seed {seed}, at the end: {what}", world.settings.name))?;
     let stats = world.heap.inspect().stats();
     Ok(Done {
         steps,
@@ -87,6 +93,8 @@ pub(crate) fn play(world: &mut World, seed: u64, steps: usize) -> Result<Done, S
         arenas: world.opened,
         collected_arenas: world.collected_arenas,
         weak_cleared: stats.weak_cleared,
+        came: world.wills.came,
+        links_cleared: world.links.cleared,
     })
 }
 
@@ -106,8 +114,13 @@ impl World {
         if self.settings.disturbed() && self.rng.one_in(250) {
             return self.answer_in_handler();
         }
-        if !self.settings.disturbed() && self.rng.one_in(40) {
-            return self.use_ephemerons();
+        if self.has_weak() && self.rng.one_in(20) {
+            return match self.rng.below(8) {
+                0..4 => self.use_ephemerons(),
+                4 => self.use_finalizers(),
+                5 | 6 => self.use_links(),
+                _ => self.use_tables(),
+            };
         }
         // Long stretches of building up, shorter ones of everything mixed.
         if self.rng.one_in(if self.growing { 8000 } else { 2000 }) {
@@ -202,7 +215,7 @@ impl World {
         }
     }
 
-    fn drop_all_roots(&mut self) {
+    pub(super) fn drop_all_roots(&mut self) {
         for block in 0..self.slots.len() {
             (0..self.slots[block].means.len()).for_each(|i| self.set_slot(block, i, None));
         }
@@ -246,11 +259,11 @@ impl World {
         }?;
         for _ in 0..self.rng.below(30) {
             let edges = &self.model.get(at).edges;
-            if edges.is_empty() {
+            // Order of iteration differs from run to run: take a slot by number instead. The program has none of a weak table's.
+            let slots = &self.kinds.all[self.model.get(at).kind].slots;
+            if edges.is_empty() || slots.is_empty() {
                 break;
             }
-            // Order of iteration differs from run to run: take a slot by number instead.
-            let slots = &self.kinds.all[self.model.get(at).kind].slots;
             let from = self.rng.below(slots.len());
             let found = slots[from..].iter().chain(&slots[..from]).take(200).find_map(|s| edges.get(s));
             match found {
@@ -315,6 +328,7 @@ impl World {
                 }
                 self.drop_all_roots();
                 self.leave_all_arenas()?;
+                self.end_finalizers()?;
                 // What arenas were is free pages after the next.
                 for _ in 0..3 {
                     self.collect_all(Depth::Whole)?;
@@ -623,7 +637,9 @@ impl World {
         let pairs = || self.model.all().filter_map(|(_, object)| object.pair);
         let is_in_pair = pairs()
             .any(|pair| matches!(pair, Pair::Of { key, value } if key == victim || value == Some(victim)));
-        if is_in_pair || self.model.get(victim).pair.is_some() {
+        let is_opaque =
+            self.model.get(victim).pair.is_some() || self.kinds.all[self.model.get(victim).kind].is_opaque;
+        if is_in_pair || is_opaque || self.wills.has(victim) || self.links.has(victim) {
             return Ok(());
         }
         let is_passed = self.model.arenas.values().any(|holds| holds.passed.contains(&victim));

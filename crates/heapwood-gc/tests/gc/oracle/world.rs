@@ -2,6 +2,8 @@
 //! change is made to both sides here.
 
 use super::arenas::Open;
+use super::finalizers::Wills;
+use super::links::Links;
 use super::settings::Settings;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -52,6 +54,12 @@ pub(crate) struct World {
     /// Open arenas, and the headers of those that were left since the last collection.
     pub(crate) arenas: Vec<Open>,
     pub(crate) left: Vec<(Handle, Id)>,
+    /// What is registered to be finalised, words with links, and weak tables.
+    pub(crate) wills: Wills,
+    pub(crate) links: Links,
+    pub(crate) tables: Vec<Id>,
+    /// The last collection came in the middle of a call whose halves the model does not know.
+    pub(crate) is_unsure: bool,
     /// Arenas that were opened, and those that the collector has freed.
     pub(crate) opened: usize,
     pub(crate) collected_arenas: usize,
@@ -104,6 +112,7 @@ impl World {
         let mutator: Attached<'static> = unsafe { Attached::from_raw(mutator) };
         let mut rng = Rng::new(seed);
         let kinds = Kinds::new(&heap, &mutator, &mut rng);
+        let wills = Wills::new(&heap);
         let mut world = World {
             mutator,
             settings,
@@ -116,6 +125,10 @@ impl World {
             handles: Vec::new(),
             arenas: Vec::new(),
             left: Vec::new(),
+            wills,
+            links: Links::new(),
+            tables: Vec::new(),
+            is_unsure: false,
             opened: 0,
             collected_arenas: 0,
             young: Vec::new(),
@@ -369,6 +382,7 @@ impl Drop for World {
     fn drop(&mut self) {
         // Before the roots that its collections look at.
         self.disturber = None;
+        self.end_links();
         // Verify mode tells of those that a thread forgets.
         for open in core::mem::take(&mut self.arenas) {
             open.arena.leave(&self.mutator);

@@ -3,6 +3,7 @@
 //! reached from the head, with the edges that the model says; what can no longer be reached is taken out at once.
 
 use super::arenas::Via;
+use super::weaks::Ties;
 use heapwood_gc::Handle;
 use heapwood_gc_testing::model::graph::Masked;
 use heapwood_gc_testing::model::kinds::{Kind, Kinds, Slots, WORD};
@@ -27,6 +28,8 @@ pub(crate) struct Object {
     pub(crate) maker: u64,
     /// In order of their words.
     pub(crate) edges: Vec<Edge>,
+    /// What refers to it weakly.
+    pub(super) ties: Ties,
 }
 
 impl Object {
@@ -95,6 +98,10 @@ impl Cluster {
 
     pub(crate) fn all(&self) -> impl Iterator<Item = &Object> {
         self.objects.iter().flatten()
+    }
+
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Object> {
+        self.objects.iter_mut().flatten()
     }
 
     pub(crate) fn into_objects(self) -> impl Iterator<Item = Object> {

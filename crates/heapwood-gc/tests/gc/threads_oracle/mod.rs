@@ -19,6 +19,7 @@ mod granules;
 mod hand;
 mod meeting;
 pub(crate) mod settings;
+mod weaks;
 pub(crate) mod worker;
 pub(crate) mod world;
 
@@ -50,6 +51,7 @@ fn play(settings: &Settings) {
     let (mut all, mut collections, mut left, mut passed) = (Done::default(), 0, share, 0);
     let (mut young, mut late, mut beside, mut marked_beside) = (0, 0, 0, 0);
     let (mut came, mut came_data) = (0, 0);
+    let (mut found, mut cleared) = (0, 0);
     let begun = std::time::Instant::now();
     while left > 0 {
         let world = World::new(*settings, seed);
@@ -62,13 +64,15 @@ fn play(settings: &Settings) {
         marked_beside += stats.concurrent_mark_bytes;
         let (clusters, data) = world.estates.came();
         (came, came_data) = (came + clusters, came_data + data);
+        let (reads, reads_cleared) = world.weaks.read_so_far();
+        (found, cleared) = (found + reads, cleared + reads_cleared);
         left = left.saturating_sub(done.allocations);
         passed += done.sent;
         all.add(done);
         seed += 1;
     }
     println!(
-        "{}: {:?}, {came} clusters and {came_data} data came back, {collections} collections, {young} young, {late} late, {beside} beside the threads, which marked {marked_beside} bytes, {:.1} s",
+        "{}: {:?}, {came} clusters and {came_data} data came back, {found} weak reads found something and {cleared} nothing, {collections} collections, {young} young, {late} late, {beside} beside the threads, which marked {marked_beside} bytes, {:.1} s",
         settings.name,
         all,
         begun.elapsed().as_secs_f64()
@@ -85,6 +89,8 @@ fn play(settings: &Settings) {
     let rarely = all.allocations / 10_000;
     let came_back = came > rarely && came_data > rarely;
     assert!(all.allocations < 50_000 || came_back, "what was dropped came back");
+    let were_read = found > rarely && cleared > rarely / 10;
+    assert!(all.allocations < 50_000 || were_read, "what is weak was read, before and after it was cleared");
     assert!(!settings.young || young > late && late > 0, "some are young, and not all of them late");
     let marked = beside > 0 || settings.config.stress;
     assert!(!settings.marks_beside() || marked, "markings went on beside the threads");

@@ -3,10 +3,12 @@
 //! address of its head, and every other root holds null.
 
 use super::arenas::{self, Lodgings, Via};
+use super::check::Tally;
 use super::cluster::{Cluster, Object, Outcome, Root, fill};
 use super::companion::Guest;
 use super::frees::free;
 use super::hand::Hand;
+use super::weaks::Known;
 use super::world::World;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -21,6 +23,8 @@ use heapwood_heap::{Address, ObjectRef};
 const SLOTS: usize = 80;
 /// Slots of its frame.
 const FRAME: usize = 6;
+/// Slots for what it has read of others' for a while, and behind them two for what it makes.
+const KEPT: usize = 4;
 
 /// What a worker, or all, have done.
 #[derive(Clone, Copy, Debug, Default)]
@@ -67,6 +71,10 @@ pub(crate) struct Worker<'w> {
     frame: Box<Frame>,
     frame_slots: Box<[AtomicUsize]>,
     hand: Hand<'w>,
+    kept: Box<[AtomicUsize]>,
+    kept_token: RootToken,
+    /// What it has read.
+    known: [Option<Known>; KEPT],
     lodgings: Lodgings,
     /// Its part in the second heap, while it is attached to both.
     guest: Option<Guest<'w>>,
@@ -88,6 +96,9 @@ impl<'w> Worker<'w> {
         let (slots, frame_slots) = (zeros(SLOTS), zeros(FRAME));
         // SAFETY: the slots are in a box of their own until the root is removed.
         let token = unsafe { world.heap.roots().add_slots(slots.as_ptr().cast(), SLOTS) }.unwrap();
+        let kept = zeros(KEPT + 2);
+        // SAFETY: as above.
+        let kept_token = unsafe { world.heap.roots().add_slots(kept.as_ptr().cast(), KEPT + 2) }.unwrap();
         let frame =
             Frame { prev: core::ptr::null_mut(), count: FRAME, slots: frame_slots.as_ptr() as *mut usize };
         Worker {
@@ -102,6 +113,9 @@ impl<'w> Worker<'w> {
             frame: Box::new(frame),
             frame_slots,
             hand: Hand::new(&world.heap),
+            kept,
+            kept_token,
+            known: [None; KEPT],
             lodgings: Lodgings::default(),
             guest: None,
             free_roots: (0..SLOTS).map(Root::Slot).collect(),
@@ -141,6 +155,7 @@ impl<'w> Worker<'w> {
         // It is this thread's, and goes before it.
         self.guest = None;
         played?;
+        self.forget_kept()?;
         if self.left == 0 {
             self.end(&mutator)?;
         }
@@ -195,8 +210,9 @@ impl<'w> Worker<'w> {
             700..780 => self.link(m),
             780..800 => self.init(m),
             800..840 => self.unlink(m),
-            840..900 => self.look(m),
+            840..860 => self.look(m),
             900..925 => self.house(m),
+            860..900 => self.use_weak(m),
             925..930 => self.lodgings.end_one(self.world, m, &mut self.rng),
             930..955 => self.send(m),
             955..980 => self.receive(m),
@@ -303,7 +319,14 @@ impl<'w> Worker<'w> {
         self.serials += 1;
         let serial = self.serials << 5 | self.number as u64;
         fill(k, serial, at);
-        let object = Object { at: Masked::new(at), kind, serial, maker: self.session, edges: Vec::new() };
+        let object = Object {
+            at: Masked::new(at),
+            kind,
+            serial,
+            maker: self.session,
+            edges: Vec::new(),
+            ties: Default::default(),
+        };
         if self.rng.one_in(4) {
             // Garbage from the first.
             let frees = self.rng.one_in(2);
@@ -613,20 +636,111 @@ impl<'w> Worker<'w> {
         self.move_root(m, c, to)
     }
 
+    // What is weak.
+
+    fn use_weak(&mut self, m: &Mutator) -> Outcome {
+        self.known.iter().flatten().try_for_each(|known| known.check(&self.world.kinds))?;
+        let (n, world) = (self.rng.below(KEPT), self.world);
+        if self.rng.one_in(8) {
+            return self.forget_kept();
+        }
+        if self.rng.one_in(2) {
+            let (kept, known) = (&self.kept[n], &mut self.known[n]);
+            let read = world.weaks.read(m, &mut self.rng, |at, found| {
+                kept.store(at, Ordering::Relaxed);
+                *known = Some(found);
+            });
+            return read;
+        }
+        // Who frees the key of something weak promises that nobody reads it.
+        let Some(c) = (0..self.clusters.len()).find(|&c| !self.clusters[c].frees) else { return Ok(()) };
+        let c = if self.rng.one_in(2) || self.clusters[self.clusters.len() - 1].frees {
+            c
+        } else {
+            self.clusters.len() - 1
+        };
+        let id = self.clusters[c].any(&mut self.rng);
+        let object = self.clusters[c].get(id);
+        let key = Known { at: object.at, kind: object.kind, serial: object.serial };
+        match self.rng.below(3) {
+            0 => {
+                let ties = &mut self.clusters[c].get_mut(id).ties;
+                world.weaks.use_table(m, key.at.addr(), ties, &mut self.rng)
+            }
+            1 => world.weaks.tie(m, key, (None, None), &mut self.clusters[c].get_mut(id).ties, &mut self.rng),
+            _ => self.new_ephemeron(m, c, id, key),
+        }
+    }
+
+    /// One whose value nothing else leads to, or without.
+    fn new_ephemeron(&mut self, m: &Mutator, c: usize, id: u32, key: Known) -> Outcome {
+        let world = self.world;
+        let kind = world.kinds.all.iter().position(|kind| kind.slots.is_empty()).expect("there is one");
+        let (k, mut value, mut address) = (&world.kinds.all[kind], None, 0);
+        if self.rng.one_in(2) {
+            let Ok(made) = m.allocate(k.ty) else { return Ok(()) };
+            address = made.as_ptr() as usize;
+            self.kept[KEPT].store(address, Ordering::Relaxed);
+            self.serials += 1;
+            let serial = self.serials << 5 | self.number as u64;
+            fill(k, serial, address);
+            value = Some(Known { at: Masked::new(address), kind, serial });
+        }
+        let at = NonNull::new(key.at.addr() as *mut u8).expect("an object");
+        // SAFETY: a cluster keeps the key, and a slot the value.
+        if let Ok(made) = unsafe { m.ephemeron(at, address) } {
+            let made = made.as_ptr() as usize;
+            self.kept[KEPT + 1].store(made, Ordering::Relaxed);
+            let ties = &mut self.clusters[c].get_mut(id).ties;
+            let before = ties.values().count();
+            world.weaks.tie(m, key, (Some(made), value), ties, &mut self.rng)?;
+            if ties.values().count() != before && !world.granules.claim(address, k.reach()) {
+                return Err(format!("a new value at {address:#x} lies where another object lives"));
+            }
+        }
+        (KEPT..KEPT + 2).for_each(|i| self.kept[i].store(0, Ordering::Relaxed));
+        Ok(())
+    }
+
+    /// These are dropped: nothing that is weak need show them any more.
+    fn drop_ties<'o>(&self, objects: impl Iterator<Item = &'o mut Object>) -> Outcome {
+        let world = self.world;
+        for object in objects {
+            object.ties.drop_all(|value| {
+                match world.granules.release(value.at.addr(), world.kinds.all[value.kind].reach()) {
+                    true => Ok(()),
+                    false => Err(format!("a value dies that was not alive: {value:x?}")),
+                }
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Compares what was read for the last time.
+    fn forget_kept(&mut self) -> Outcome {
+        for known in core::mem::take(&mut self.known).into_iter().flatten() {
+            known.check(&self.world.kinds)?;
+        }
+        self.kept.iter().for_each(|kept| kept.store(0, Ordering::Relaxed));
+        Ok(())
+    }
+
     // Ends.
 
     /// Takes a cluster's root away, having compared all of it. Its objects are in hand.
     fn take_apart(&mut self, m: &Mutator, c: usize) -> Result<Vec<Object>, String> {
         self.clusters[c].check_all(&self.world.kinds)?;
         self.done.checks += self.clusters[c].len();
-        let cluster = self.clusters.swap_remove(c);
+        let mut cluster = self.clusters.swap_remove(c);
         self.hand.hold_all(cluster.all());
+        self.drop_ties(cluster.all_mut())?;
         self.clear_way(m, cluster.root, cluster.held(), cluster.via)?;
         Ok(cluster.into_objects().collect())
     }
 
     /// Objects that nothing refers to any more: they are freed, or some, or are for a collection to find.
-    fn bury(&mut self, m: &Mutator, gone: Vec<Object>, frees: bool) -> Outcome {
+    fn bury(&mut self, m: &Mutator, mut gone: Vec<Object>, frees: bool) -> Outcome {
+        self.drop_ties(gone.iter_mut())?;
         if gone.is_empty() {
             return Ok(());
         }
@@ -730,7 +844,9 @@ impl<'w> Worker<'w> {
     fn leave(&mut self, m: &Mutator) -> Outcome {
         let Some(c) = self.clusters.iter().position(|cluster| !cluster.frees) else { return Ok(()) };
         let (world, head) = (self.world, self.clusters[c].head_addr());
-        if self.rng.one_in(2) {
+        // What is dead to a young collection alone may keep its values.
+        let has_values = self.clusters[c].all().any(|object| object.ties.values().next().is_some());
+        if has_values || self.rng.one_in(2) {
             let (tag, _) = world.estates.register_data(m, head)?;
             m.safepoint();
             world.estates.drop_data(tag);
@@ -744,6 +860,10 @@ impl<'w> Worker<'w> {
         let (root, held, via) = (cluster.root, cluster.held(), cluster.via);
         let mut cluster = self.clusters.swap_remove(c);
         cluster.via = None;
+        for object in cluster.all_mut() {
+            world.weaks.take_from_table(m, object.at.addr(), &mut object.ties)?;
+            object.ties.leave();
+        }
         world.estates.add(will, cluster);
         self.clear_way(m, root, held, via)
     }
@@ -837,11 +957,9 @@ impl<'w> Worker<'w> {
     fn meet(&mut self, m: &Mutator) -> Outcome {
         let world = self.world;
         self.done.meetings += 1;
-        let mut tally = (0, 0);
-        for object in self.clusters.iter().flat_map(Cluster::all) {
-            tally.0 += 1;
-            tally.1 += world.kinds.all[object.kind].counted_bytes();
-        }
+        self.forget_kept()?;
+        let mut tally = Tally::default();
+        self.clusters.iter().for_each(|cluster| tally.add(world, cluster));
         world.tallies.lock().unwrap()[self.number] = tally;
         self.wait(m)?;
         // Until all have met for the last time.
@@ -916,5 +1034,6 @@ impl<'w> Worker<'w> {
 impl Drop for Worker<'_> {
     fn drop(&mut self) {
         self.world.heap.roots().remove(self.slots_token);
+        self.world.heap.roots().remove(self.kept_token);
     }
 }

@@ -1,13 +1,14 @@
 //! What the threads of a run share: the heap, what travels between them, where objects lie; and how they play.
 
 use super::arenas::Arenas;
-use super::check::compare;
+use super::check::{Tally, compare};
 use super::companion::Companion;
 use super::estates::Estates;
 use super::exchange::{Exchange, Mailbox};
 use super::granules::Granules;
 use super::meeting::Meeting;
 use super::settings::Settings;
+use super::weaks::Weaks;
 use super::worker::{Done, Worker};
 use core::sync::atomic::AtomicUsize;
 use core::time::Duration;
@@ -32,9 +33,10 @@ pub(crate) struct World {
     pub(super) mailboxes: Vec<Mailbox>,
     pub(super) arenas: Arenas,
     pub(super) estates: Estates,
+    pub(super) weaks: Weaks,
     pub(super) meeting: Meeting,
-    /// How many objects and bytes each worker has, as of the last meeting.
-    pub(super) tallies: Mutex<Vec<(usize, usize)>>,
+    /// How many objects and bytes each worker has, as of the last meeting, and keys in the weak table.
+    pub(super) tallies: Mutex<Vec<Tally>>,
     pub(super) sessions: AtomicUsize,
     pub(super) victims: RwLock<Victims>,
     pub(crate) companion: Option<Companion>,
@@ -49,7 +51,7 @@ impl World {
         heap.space().set_always_shared(settings.mixed);
         let mutator = Mutator::attach(&heap, None).unwrap();
         let kinds = Kinds::new(&heap, &mutator, &mut Rng::new(seed));
-        let exchange = Exchange::new(&heap, &mutator);
+        let (exchange, weaks) = (Exchange::new(&heap, &mutator), Weaks::new(&heap, &mutator));
         drop(mutator);
         let granules = Granules::new(heap.space().base().get(), heap.space().reservation_bytes());
         assert!(exchange.objects().all(|(at, bytes, _)| granules.claim(at, bytes)));
@@ -63,8 +65,9 @@ impl World {
             mailboxes: (0..settings.threads).map(|_| Mailbox::default()).collect(),
             arenas: Arenas::default(),
             estates: Estates::default(),
+            weaks,
             meeting: Meeting::new(settings.threads),
-            tallies: Mutex::new(vec![(0, 0); settings.threads]),
+            tallies: Mutex::new(vec![Tally::default(); settings.threads]),
             sessions: AtomicUsize::new(0),
             victims: RwLock::default(),
             companion: settings.companion.map(Companion::new),
@@ -110,6 +113,8 @@ impl World {
         }
         let shared: Vec<_> = self.exchange.objects().collect();
         self.exchange.end(&self.heap)?;
+        self.weaks.check(&m, 0, self.settings.exact())?;
+        self.weaks.end(&self.heap)?;
         if !shared.iter().all(|&(at, bytes, _)| self.granules.release(at, bytes)) {
             return Err("a shared object is not alive".into());
         }
@@ -119,6 +124,6 @@ impl World {
         if self.arenas.count() != 0 {
             return Err(format!("{} arenas are nobody's", self.arenas.count()));
         }
-        compare(self, &m, 0, 0)
+        compare(self, &m, (0, 0), None)
     }
 }

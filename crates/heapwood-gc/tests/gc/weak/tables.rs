@@ -210,7 +210,7 @@ fn threads_share_a_table() {
                 [1, 2, 3].map(|thread| scope.spawn(move || work(thread))).map(|thread| thread.join().unwrap())
             })
         });
-        assert!(blocked.unwrap().iter().sum::<usize>() > 100);
+        assert!(blocked.unwrap().iter().sum::<usize>() > if cfg!(heapwood_tsan) { 20 } else { 100 });
         mutator.collect().unwrap();
         // A stale word of a stack that is scanned may keep one.
         let kept = if config.conservative_stacks { 2 } else { 0 };
