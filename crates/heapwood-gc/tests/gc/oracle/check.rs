@@ -34,7 +34,8 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
         // What arenas hold is not counted.
         let in_heap = |ids: &[Id]| ids.iter().filter(|&&id| !kind(world, id).is_in_arena()).count();
         let (n, alive, found) = (in_heap(&all), in_heap(&order), stats.live_objects);
-        if exact && found != n || found < alive {
+        let made = core::mem::take(&mut world.made);
+        if exact && found != n || found + made < alive {
             return Err(format!("{what}: {n} objects are kept, {alive} alive, {found} were marked"));
         }
         let bytes = |ids: &[Id]| {

@@ -98,9 +98,13 @@ impl World {
         if let (true, Some(&(_, _, ephemeron)), false) = (is_done, found, is_by_value) {
             self.model.get_mut(ephemeron).pair = Some(Pair::Of { key, value });
         }
+        let known = self.model.all().count();
         self.read_array(table, is_done.then_some((key, value)))?;
-        // In the middle of the call the table was not what it is now.
-        self.is_unsure |= self.heap.inspect().stats().collections != before;
+        if self.heap.inspect().stats().collections != before {
+            // In the middle of the call the table was not what it is now: what it made last is not counted.
+            self.is_unsure = true;
+            self.made = self.model.all().count() - known;
+        }
         self.came(before, None)?;
         self.remove_slots(block);
         Ok(())
