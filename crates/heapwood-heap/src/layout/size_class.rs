@@ -61,6 +61,18 @@ static SPAN_PAGES: [u8; CLASSES] = {
     pages
 };
 
+/// [`reciprocal`] of the cell size of each class.
+static RECIPROCAL: [u32; CLASSES] = {
+    let mut reciprocals = [0; CLASSES];
+    let mut index = 0;
+    while index < CLASSES {
+        reciprocals[index] = reciprocal(SizeClass::new(index).computed_cell_size()) as u32;
+        index += 1;
+    }
+    reciprocals
+};
+const _: () = assert!(reciprocal(GRANULE) <= u32::MAX as u64);
+
 /// The number of a size class, below the number of classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SizeClass(u8);
@@ -121,6 +133,12 @@ impl SizeClass {
         let doubling = (i - LINEAR) / STEPS;
         let step = (i - LINEAR) % STEPS;
         (LINEAR_MAX << doubling) + (step + 1) * ((LINEAR_MAX / STEPS) << doubling)
+    }
+
+    /// The offset of the cell that holds the byte at this offset in a span.
+    #[inline(always)]
+    pub fn cell_of(self, offset: usize) -> usize {
+        cell_at(offset, RECIPROCAL[self.index()] as u64) * self.cell_size()
     }
 
     /// The pages of a span of this class.
