@@ -196,6 +196,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn every_byte_of_a_span_is_in_its_cell() {
+        for class in SizeClass::all() {
+            let cell = class.cell_size();
+            for offset in 0..class.span_pages().bytes() {
+                assert_eq!(class.cell_of(offset), offset / cell * cell, "{class:?} {offset}");
+            }
+        }
+    }
+
+    #[test]
     fn every_size_gets_the_smallest_class_that_holds_it() {
         assert_eq!(SizeClass::of(MAX_SMALL + 1), None);
         for bytes in 0..=MAX_SMALL {
