@@ -4,7 +4,7 @@
 
 use crate::address::ObjectRef;
 use crate::alloc::owner::Owner;
-use crate::alloc::promote::promote;
+use crate::alloc::promote::{promote, set_bits_of_cells};
 use crate::check::parts::SpaceParts;
 use crate::check::walker::Walker;
 use crate::check::{owned, snapshot};
@@ -142,6 +142,12 @@ impl<'s> Stopped<'s> {
     /// The same during a full marking, which does not visit objects made since it began: it also marks them.
     pub fn promote_marked<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> (usize, usize) {
         promote(self.sweeper, self.shapes, owners, true, &self.visited)
+    }
+
+    /// Sets the allocation bits of all objects in cells, before a full marking. `owners` are all mutators of the space,
+    /// [published](Owner::publish).
+    pub fn set_bits_of_cells<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) {
+        set_bits_of_cells(self.sweeper, self.shapes, owners, &self.visited);
     }
 
     /// What was allocated since the last marking. `owners` are all mutators of the space.

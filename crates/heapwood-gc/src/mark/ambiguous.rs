@@ -5,6 +5,7 @@
 
 use super::bits::MarkBits;
 use super::candidates::{Candidates, HeapRange};
+use super::edge::ambiguous;
 use super::mode::{Mode, Scope};
 use super::queue::Marker;
 use heapwood_heap::{Address, GRANULE, ObjectRef, ScanKind};
@@ -43,10 +44,13 @@ impl<M: Mode> Marker<'_, M> {
             at = part.end;
             // SAFETY: the range is memory that its owner registered, an object, or a stopped thread's stack.
             for &word in unsafe { candidates.gather(heap, part) } {
-                if !self.is_marked_base(word)
-                    && let Some(object) = self.resolve(word)
-                {
-                    self.push(object);
+                if self.is_marked_base(word) {
+                    continue;
+                }
+                // The roots of a snapshot are looked up in its stop.
+                match M::Scope::SNAPSHOT {
+                    true => self.resolve(word).into_iter().for_each(|object| self.push(object)),
+                    false => self.push(ambiguous(word)),
                 }
             }
         }

@@ -10,6 +10,7 @@
 //! | `ephemerons` | ephemerons, and the fixed point of those whose keys are reached |
 //! | `undecided` | those that a marker has listed |
 //! | `programs` | the edges of an object whose type a program describes |
+//! | `edge` | an edge: an object's address, or an ambiguous word |
 //! | `ambiguous` | words that may or may not be pointers |
 //! | `candidates` | those of them that lie in the heap's range |
 //! | `stack` | the bounded stacks |
@@ -33,6 +34,7 @@ mod asked;
 mod bits;
 mod blocks;
 mod candidates;
+mod edge;
 mod ephemerons;
 mod marker_pool;
 mod marking;

@@ -5,6 +5,7 @@
 //! were not followed lies in a span of the rescan set.
 
 use super::bits::MarkBits;
+use super::edge::is_ambiguous;
 use super::mode::{Limit, Mode, Scope, Team};
 use super::queue::Marker;
 use super::stack::Range;
@@ -16,8 +17,9 @@ use heapwood_pages::{PAGE_SIZE, PageIndex};
 impl<M: Mode> Marker<'_, M> {
     /// An edge did not fit: marks its object now and defers the object's own edges.
     #[cold]
-    pub(super) fn edge_overflow(&mut self, addr: usize) {
-        if self.is_dangling(addr) {
+    pub(super) fn edge_overflow(&mut self, edge: usize) {
+        let Some(addr) = self.object_of(edge) else { return };
+        if !is_ambiguous(edge) && self.is_dangling(edge) {
             return;
         }
         let addr = match M::Scope::SNAPSHOT {

@@ -8,8 +8,10 @@
 //! address; an object is scanned once its mark is set, and its mark is set once.
 
 use super::bits::MarkBits;
+use super::edge::{ambiguous, is_ambiguous, word_of};
 use super::mode::{Limit, Mode, NextWork, Scope, Team};
 use super::ring::Ring;
+use super::scan::WORD;
 use super::stack::MarkStacks;
 use super::undecided::Undecided;
 use crate::inject::{Fault, FaultInjector};
@@ -87,7 +89,7 @@ pub(super) struct Marker<'h, M> {
     pub(super) mode: M,
     pub(super) space: &'h Space,
     pub(super) marks: MarkSide,
-    view: MarkingView<'h>,
+    pub(super) view: MarkingView<'h>,
     pub(super) world: Option<&'h Stopped<'h>>,
     pub(super) base: usize,
     pub(super) committed_end: usize,
@@ -98,7 +100,7 @@ pub(super) struct Marker<'h, M> {
     pub(super) pagemap: &'h Pagemap,
     pub(super) rescan: &'h RescanSet,
     /// An edge may lead to a freed object.
-    may_dangle: bool,
+    pub(super) may_dangle: bool,
     /// Pushes onto a full stack.
     pub(super) overflows: u64,
     /// Bytes of marked objects, in cells and pages.
@@ -296,6 +298,7 @@ impl<'h, M: Mode> Marker<'h, M> {
 
     /// Marks and scans the object of an edge of a concurrent marking, if it is not marked.
     pub(super) fn follow_edge(&mut self, edge: usize) {
+        let Some(edge) = self.object_of(edge) else { return };
         let Some(object) = self.in_snapshot(edge) else { return };
         // SAFETY: edges of the snapshot are bases of objects, and all markers set bits in compatible ways.
         if unsafe { M::Bits::set_at_once(self.marks, object) } && self.mode.scope().marked(object) {
@@ -364,7 +367,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                         top.read()
                     };
                     marks.prefetch(next);
-                    if M::Scope::SNAPSHOT {
+                    if M::Scope::SNAPSHOT || is_ambiguous(next) {
                         view.prefetch(next);
                     }
                     if edges.is_full() {
@@ -392,9 +395,18 @@ impl<'h, M: Mode> Marker<'h, M> {
                 } else {
                     break 'follow;
                 };
-                if self.is_dangling(edge) {
+                let edge = if is_ambiguous(edge) {
+                    // SAFETY: edges lie below the committed end, whose entries are committed.
+                    let entry = unsafe { PageEntry::load(entries.add((edge - base) / PAGE_SIZE)) };
+                    match self.look_up(word_of(edge), entry, view) {
+                        Some(object) => object,
+                        None => continue 'follow,
+                    }
+                } else if self.is_dangling(edge) {
                     continue 'follow;
-                }
+                } else {
+                    edge
+                };
                 let edge = match M::Scope::SNAPSHOT {
                     false => edge,
                     true => match self.unmarked_in_snapshot(edge) {
@@ -442,6 +454,15 @@ impl<'h, M: Mode> Marker<'h, M> {
                     *top = top.add(is_edge as usize);
                 }
             };
+            let push_ambiguous = |top: &mut *mut usize, word: usize| {
+                // SAFETY: as above.
+                unsafe {
+                    let target = AtomicUsize::from_ptr(word as *mut usize).load(Ordering::Relaxed);
+                    top.write(ambiguous(target));
+                    let is_edge = target.wrapping_sub(base) < committed_end && !faults.fails(Fault::LoseMark);
+                    *top = top.add(is_edge as usize);
+                }
+            };
             if entry.is(ScanKind::Pair) && top < roomy {
                 pairs += 1;
                 push(&mut top, object);
@@ -454,6 +475,20 @@ impl<'h, M: Mode> Marker<'h, M> {
                 while mask != 0 {
                     push(&mut top, object + 8 * mask.trailing_zeros() as usize);
                     mask &= mask - 1;
+                }
+            } else if entry.is(ScanKind::Conservative)
+                && top < roomy
+                // SAFETY: the entry of a span holds the number of a registered shape.
+                && let shape = unsafe { &*shapes.add(entry.shape().index()) }
+                && shape.has_cells_up_to(LOOP_PUSHES * WORD)
+            {
+                self.count(object, shape);
+                let (mut word, end) = (object, object + shape.cell_size as usize);
+                // Cells are whole granules, of two words.
+                while word < end {
+                    push_ambiguous(&mut top, word);
+                    push_ambiguous(&mut top, word + WORD);
+                    word += GRANULE;
                 }
             } else {
                 self.stacks.edges.set_top(top);

@@ -20,6 +20,8 @@ pub(crate) struct Allocator {
     shapes: Shapes,
     /// Whether shapes with trace functions exist.
     traces: AtomicBool,
+    /// Whether shapes without a layout exist.
+    is_conservative: AtomicBool,
     /// Runs have one cell only.
     single_cells: bool,
     always_shared: AtomicBool,
@@ -32,6 +34,7 @@ impl Allocator {
             shapes: Shapes::new(kernel, |shapes| sweeper.commit_shapes(shapes))?,
             sweeper,
             traces: AtomicBool::new(false),
+            is_conservative: AtomicBool::new(false),
             single_cells: config.single_cells,
             always_shared: AtomicBool::new(false),
         })
@@ -51,8 +54,10 @@ impl Allocator {
 
     /// Registers the shape of objects of `bytes` bytes that are scanned as `scan` says.
     pub(crate) fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
-        if let Scan::Layout(Layout::Trace(_)) = scan {
-            self.traces.store(true, Ordering::Relaxed);
+        match scan {
+            Scan::Layout(Layout::Trace(_)) => self.traces.store(true, Ordering::Relaxed),
+            Scan::Layout(Layout::Conservative) => self.is_conservative.store(true, Ordering::Relaxed),
+            _ => {}
         }
         self.shapes.register(bytes, scan, |shapes| self.sweeper.commit_shapes(shapes))
     }
@@ -61,6 +66,11 @@ impl Allocator {
     #[inline(always)]
     pub(crate) fn has_trace_functions(&self) -> bool {
         self.traces.load(Ordering::Relaxed)
+    }
+
+    /// Whether shapes without a layout exist. Each word of their objects may be a pointer.
+    pub(crate) fn is_conservative(&self) -> bool {
+        self.is_conservative.load(Ordering::Relaxed)
     }
 
     /// Whether runs have one cell only.

@@ -26,13 +26,22 @@ pub(crate) fn promote<'m>(
 ) -> (usize, usize) {
     let promotion =
         Promotion { sweeper, shapes, marked, objects: Cell::new(0), bytes: Cell::new(0), visited };
-    promotion.listed(&mut sweeper.lock());
-    for owner in owners {
-        owner.for_each_list(|list, _| promotion.spans_of(list));
-        owner.for_each_own_span(|page| promotion.span(page));
-    }
+    promotion.cells(owners);
     promotion.large_objects();
     (promotion.objects.get(), promotion.bytes.get())
+}
+
+/// Sets the allocation bits of all objects in cells, before a full marking: each bit then tells whether an object begins there. Not
+/// those of large objects. The sweep after that marking clears the old bits of each span, but of large objects only where one
+/// has survived before.
+pub(crate) fn set_bits_of_cells<'m>(
+    sweeper: &Sweeper,
+    shapes: &Shapes,
+    owners: impl Iterator<Item = Owner<'m>>,
+    visited: &Cell<usize>,
+) {
+    Promotion { sweeper, shapes, marked: false, objects: Cell::new(0), bytes: Cell::new(0), visited }
+        .cells(owners);
 }
 
 struct Promotion<'h> {
@@ -46,6 +55,15 @@ struct Promotion<'h> {
 }
 
 impl Promotion<'_> {
+    /// Promotes all objects in cells.
+    fn cells<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) {
+        self.listed(&mut self.sweeper.lock());
+        for owner in owners {
+            owner.for_each_list(|list, _| self.spans_of(list));
+            owner.for_each_own_span(|page| self.span(page));
+        }
+    }
+
     /// Promotes the spans on central lists that were allocated from.
     fn listed(&self, central: &mut Central) {
         let mut next = central.next_listed(1);

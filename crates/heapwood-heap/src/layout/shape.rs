@@ -199,6 +199,12 @@ impl Shape {
         self.class
     }
 
+    /// Whether its objects have cells, of at most so many bytes.
+    #[inline(always)]
+    pub fn has_cells_up_to(&self, bytes: usize) -> bool {
+        self.cell_size.wrapping_sub(1) < bytes as u32
+    }
+
     /// The shape as one with cells, if it has a size class.
     #[inline]
     pub(crate) fn small(&self) -> Option<SmallShape<'_>> {

@@ -61,6 +61,18 @@ static SPAN_PAGES: [u8; CLASSES] = {
     pages
 };
 
+/// [`reciprocal`] of the cell size of each class.
+static RECIPROCAL: [u32; CLASSES] = {
+    let mut reciprocals = [0; CLASSES];
+    let mut index = 0;
+    while index < CLASSES {
+        reciprocals[index] = reciprocal(SizeClass::new(index).computed_cell_size()) as u32;
+        index += 1;
+    }
+    reciprocals
+};
+const _: () = assert!(reciprocal(GRANULE) <= u32::MAX as u64);
+
 /// The number of a size class, below the number of classes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SizeClass(u8);
@@ -123,6 +135,12 @@ impl SizeClass {
         (LINEAR_MAX << doubling) + (step + 1) * ((LINEAR_MAX / STEPS) << doubling)
     }
 
+    /// The offset of the cell that holds the byte at this offset in a span.
+    #[inline(always)]
+    pub fn cell_of(self, offset: usize) -> usize {
+        cell_at(offset, RECIPROCAL[self.index()] as u64) * self.cell_size()
+    }
+
     /// The pages of a span of this class.
     #[inline(always)]
     pub const fn span_pages(self) -> PageCount {
@@ -176,6 +194,16 @@ const _: () = assert!(PAGE_SIZE.is_multiple_of(GRANULE));
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_byte_of_a_span_is_in_its_cell() {
+        for class in SizeClass::all() {
+            let cell = class.cell_size();
+            for offset in 0..class.span_pages().bytes() {
+                assert_eq!(class.cell_of(offset), offset / cell * cell, "{class:?} {offset}");
+            }
+        }
+    }
 
     #[test]
     fn every_size_gets_the_smallest_class_that_holds_it() {

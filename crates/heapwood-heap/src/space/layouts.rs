@@ -119,4 +119,9 @@ impl<'s> Layouts<'s> {
     pub fn has_trace_functions(self) -> bool {
         self.0.has_trace_functions()
     }
+
+    /// Whether shapes without a layout exist. Each word of their objects may be a pointer.
+    pub fn is_conservative(self) -> bool {
+        self.0.is_conservative()
+    }
 }

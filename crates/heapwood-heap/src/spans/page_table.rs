@@ -9,6 +9,7 @@
 
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
+use crate::layout::size_class::SizeClass;
 #[cfg(loom)]
 use crate::publication::mutant;
 use core::ops::Range;
@@ -17,7 +18,7 @@ use heapwood_os::threads::watched::AtomicU64;
 #[cfg(all(test, loom))]
 use heapwood_os::threads::watched::Watch;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
-use heapwood_pages::{PageCount, PageIndex};
+use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 
 /// The entry of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,6 +56,13 @@ impl PageEntry {
         self.0 & 15 == kind as u64
     }
 
+    /// Whether objects lie here, and no arena's chunk. (Where a long span has one entry for many pages, the others say no.)
+    #[inline(always)]
+    pub fn has_objects(self) -> bool {
+        const ARENA: u64 = ScanKind::Arena as u64;
+        self.0 & 15 != 0 && self.0 & 15 != ARENA
+    }
+
     /// The shape of the span here.
     #[inline(always)]
     pub fn shape(self) -> ShapeId {
@@ -65,6 +73,14 @@ impl PageEntry {
     #[inline(always)]
     pub(crate) fn first_page(self, page: PageIndex) -> PageIndex {
         PageIndex(page.0 - self.back().0)
+    }
+
+    /// The first byte of the cell at an address in a heap that begins at `base`: this is the entry of its page, and `class` that of
+    /// the entry's shape.
+    #[inline(always)]
+    pub fn cell_of(self, address: usize, base: usize, class: SizeClass) -> usize {
+        let span = base + ((address - base) / PAGE_SIZE).wrapping_sub(self.back().0).wrapping_mul(PAGE_SIZE);
+        span + class.cell_of(address - span)
     }
 
     /// The distance to the first page of the span.

@@ -21,8 +21,14 @@ impl Collector {
     ) -> MarkTotals {
         let (marking, session) = (&mut work.marking, &mut work.session);
         match kind {
-            // It may take long, and what it writes can be forgotten: the process may fork meanwhile.
-            PauseKind::Full => pause.while_forks_may_come(|pause| marking.mark_full(pause)),
+            PauseKind::Full => {
+                if pause.space().layouts().is_conservative() {
+                    // Then one bit tells of each word whether an object begins there.
+                    pause.world().set_bits_of_cells(pause.owners());
+                }
+                // It may take long, and what it writes can be forgotten: the process may fork meanwhile.
+                pause.while_forks_may_come(|pause| marking.mark_full(pause))
+            }
             PauseKind::Young { deadline } => young(pause, marking, session, YoungPart::Mark { deadline }),
             PauseKind::Promote => young(pause, marking, session, YoungPart::Promote),
             PauseKind::InitialMark(part) => young(pause, marking, session, part),

@@ -5,3 +5,4 @@ mod lists;
 mod mark_stack;
 mod parallel;
 mod programs;
+mod words;
