@@ -1,14 +1,15 @@
 //! Words that may or may not be pointers: on stacks, in registered ranges, in objects without a layout. A range test
 //! drops most words; the rest are candidates, whose mark words are prefetched while others are gathered. Most candidates
-//! on a deep stack are the bases of objects that are marked already: one load tells. The others are resolved to the object
-//! that they point into. Invariant: a pushed address is that of an object that exists, whatever the word was.
+//! on a deep stack are the bases of objects that are marked already: one load tells. The others become edges, which the marking loop
+//! looks up when their bits are in the cache; those of a snapshot's roots are looked up at once. Invariant: what a look-up finds is an
+//! object that exists, whatever the word was.
 
 use super::bits::MarkBits;
 use super::candidates::{Candidates, HeapRange};
-use super::edge::ambiguous;
+use super::edge::{ambiguous, is_ambiguous, word_of};
 use super::mode::{Mode, Scope};
 use super::queue::Marker;
-use heapwood_heap::{Address, GRANULE, ObjectRef, ScanKind};
+use heapwood_heap::{Address, GRANULE, MarkingView, ObjectRef, PageEntry, ScanKind};
 use heapwood_layout::WORD;
 
 impl<M: Mode> Marker<'_, M> {
@@ -56,10 +57,50 @@ impl<M: Mode> Marker<'_, M> {
         }
     }
 
+    /// The object of an edge, unless it is ambiguous and that object is marked, or there is none. In a snapshot the caller asks
+    /// whether the object is of it.
+    pub(super) fn object_of(&self, edge: usize) -> Option<usize> {
+        match is_ambiguous(edge) {
+            true => self.look_up(word_of(edge), self.entry(edge), self.view()),
+            false => Some(edge),
+        }
+    }
+
+    /// The object that a word in the heap leads to or into, unless that is marked; the entry is that of its page.
+    #[inline(always)]
+    pub(super) fn look_up(&self, word: usize, entry: PageEntry, view: MarkingView<'_>) -> Option<usize> {
+        // Only objects have allocation bits, at their first granules. The processor goes on with the word before it knows.
+        // SAFETY: edges lie below the committed end, whose bits are committed.
+        match unsafe { view.is_allocated_in_heap(word) } && entry.has_objects() && !self.is_freed(word) {
+            true => Some(word),
+            false => self.look_inside(word, entry, view),
+        }
+    }
+
+    /// The same for a word that leads into an object, or to one that was made since the last collection. The page's entry has the
+    /// start of the span and the shape, so that nothing is read of the span's descriptor.
+    #[inline(never)]
+    fn look_inside(&self, word: usize, entry: PageEntry, view: MarkingView<'_>) -> Option<usize> {
+        let Some(class) = entry.kind().and_then(|_| self.shape(entry).class()) else {
+            return self.resolve(word);
+        };
+        let object = entry.cell_of(word, self.base, class);
+        // SAFETY: the object lies in the span of the word's page, which lies below the committed end.
+        unsafe {
+            if M::Bits::is_set(self.marks, object) {
+                return None;
+            }
+            if M::Scope::SNAPSHOT || view.is_allocated_in_heap(object) && !self.is_freed(object) {
+                return Some(object);
+            }
+        }
+        self.space.find(Address::new(word)).map(|object| object.base.get())
+    }
+
     /// Whether a word in the heap's range is the base of a marked object, which would be found marked later. Only bases
     /// have marks, except in arenas, where an address inside a chunk tells more than its mark does.
     #[inline(always)]
-    pub(super) fn is_marked_base(&self, word: usize) -> bool {
+    fn is_marked_base(&self, word: usize) -> bool {
         let entry = self.entry(word);
         // SAFETY: the word lies below the committed end, whose bits are committed.
         let is_set = word.is_multiple_of(GRANULE) && unsafe { M::Bits::is_set(self.marks, word) };

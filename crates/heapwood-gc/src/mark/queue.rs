@@ -89,7 +89,7 @@ pub(super) struct Marker<'h, M> {
     pub(super) mode: M,
     pub(super) space: &'h Space,
     pub(super) marks: MarkSide,
-    pub(super) view: MarkingView<'h>,
+    view: MarkingView<'h>,
     pub(super) world: Option<&'h Stopped<'h>>,
     pub(super) base: usize,
     pub(super) committed_end: usize,
@@ -100,7 +100,7 @@ pub(super) struct Marker<'h, M> {
     pub(super) pagemap: &'h Pagemap,
     pub(super) rescan: &'h RescanSet,
     /// An edge may lead to a freed object.
-    pub(super) may_dangle: bool,
+    may_dangle: bool,
     /// Pushes onto a full stack.
     pub(super) overflows: u64,
     /// Bytes of marked objects, in cells and pages.
@@ -144,6 +144,18 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// The ephemerons that it has come to and could not decide on.
     pub(super) fn undecided(&self) -> &Undecided<'h> {
         &self.undecided
+    }
+
+    /// The bits that a look-up reads.
+    #[inline(always)]
+    pub(super) fn view(&self) -> MarkingView<'h> {
+        self.view
+    }
+
+    /// Whether the program has freed an object to which an edge may lead; in a snapshot that is asked elsewhere.
+    #[inline(always)]
+    pub(super) fn is_freed(&self, object: usize) -> bool {
+        self.may_dangle && self.space.is_freed(ObjectRef::new(object))
     }
 
     #[inline(always)]
