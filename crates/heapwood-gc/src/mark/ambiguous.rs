@@ -100,7 +100,7 @@ impl<M: Mode> Marker<'_, M> {
     /// Whether a word in the heap's range is the base of a marked object, which would be found marked later. Only bases
     /// have marks, except in arenas, where an address inside a chunk tells more than its mark does.
     #[inline(always)]
-    fn is_marked_base(&self, word: usize) -> bool {
+    pub(super) fn is_marked_base(&self, word: usize) -> bool {
         let entry = self.entry(word);
         // SAFETY: the word lies below the committed end, whose bits are committed.
         let is_set = word.is_multiple_of(GRANULE) && unsafe { M::Bits::is_set(self.marks, word) };
