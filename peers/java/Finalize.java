@@ -99,14 +99,16 @@ final class Finalize {
     // What is dead comes to the queue by a thread of the JVM, after the collection.
     private void closeTheRest(int n) throws InterruptedException {
         System.gc();
-        for (int waits = 0; closed < n && waits < 1000; waits++) {
+        for (int waits = 0; closed < n && waits < 1000;) {
             Reference<?> taken = queue.remove(10);
-            if (taken != null) {
-                Handle handle = (Handle) taken;
-                handle.remove();
-                close(handle.number);
-                closeAll();
+            if (taken == null) {
+                waits++;
+                continue;
             }
+            Handle handle = (Handle) taken;
+            handle.remove();
+            close(handle.number);
+            closeAll();
         }
         long stray = n - closed;
         Gaps.requireFewStray(stray, n, "handles were not closed");
