@@ -126,7 +126,7 @@ impl World {
         };
         let space = Space::new(&SYSTEM, config).unwrap();
         let remembered = RememberedSet::new(&SYSTEM, space.reservation_bytes()).unwrap();
-        let ephemerons = Ephemerons::new(&SYSTEM, space.reservation_bytes()).unwrap();
+        let ephemerons = Ephemerons::new(&SYSTEM, space.reservation_bytes(), false).unwrap();
         let state = State::new(space, 0, &Config::DEFAULT, None, remembered, ephemerons, &super::NO_FORK);
         let (state, registry, watch) = (Box::new(state), Registry::new(), Watch::new());
         let mut world = World { state, registry, table: 0, objects: [0; SLOTS], other: 0, watch };
