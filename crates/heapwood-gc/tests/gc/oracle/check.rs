@@ -30,12 +30,12 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
     let Kept { what, reached, kept, all, alive: order, sure } = follow(world, &stats, exact);
     // What a young collection finds is added to what there was, of which the program may have freed some: then objects are
     // counted anew by a full one, and bytes are an estimate.
+    let made = core::mem::take(&mut world.made);
     if !world.freed {
         // What arenas hold is not counted.
         let in_heap = |ids: &[Id]| ids.iter().filter(|&&id| !kind(world, id).is_in_arena()).count();
         let (n, alive, found) = (in_heap(&all), in_heap(&order), stats.live_objects);
-        let made = core::mem::take(&mut world.made);
-        if exact && found != n || found + made < alive {
+        if exact && found != n || found + in_heap(&made) < alive {
             return Err(format!("{what}: {n} objects are kept, {alive} alive, {found} were marked"));
         }
         let bytes = |ids: &[Id]| {
@@ -43,7 +43,7 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
             in_heap.map(Kind::counted_bytes).sum::<usize>()
         };
         let (all, alive, found) = (bytes(&all), bytes(&order), stats.live_bytes);
-        if world.frees == 0 && (exact && found != all || found < alive) {
+        if world.frees == 0 && (exact && found != all || found + bytes(&made) < alive) {
             return Err(format!("{what}: {all} bytes are kept, {alive} alive, {found} were counted"));
         }
     }

@@ -121,18 +121,15 @@ impl Wills {
     }
 }
 
-/// What edges lead to from an object, by at least one.
-fn below(model: &Model, id: Id) -> HashSet<Id> {
-    let (mut left, mut all) = (vec![id], HashSet::new());
+/// What edges lead to from an object, by at least one, and whether one leads into an arena.
+fn below(model: &Model, id: Id) -> (HashSet<Id>, bool) {
+    let (mut left, mut all, mut by_arena) = (vec![id], HashSet::new(), false);
     while let Some(id) = left.pop() {
         let object = model.get(id);
-        let mut next: Vec<Id> = object.edges.values().map(|edge| edge.to).collect();
-        if let Some(holds) = object.arena.and_then(|arena| model.arenas.get(&arena)) {
-            next.extend(holds.values.iter().chain(&holds.passed));
-        }
-        left.extend(next.into_iter().filter(|&to| all.insert(to)));
+        by_arena |= object.arena.is_some();
+        left.extend(object.edges.values().map(|edge| edge.to).filter(|&to| all.insert(to)));
     }
-    all
+    (all, by_arena)
 }
 
 impl World {
@@ -244,8 +241,12 @@ impl World {
         let left = || self.wills.all.iter().filter(|(_, will)| will.may_come && will.kind.is_object());
         let waiting = left().filter(|(_, will)| will.kind == Kind::Ordered).map(|(_, will)| will.id);
         let dead: HashSet<Id> = ordered().map(|taken| taken.will.id).chain(waiting).collect();
-        let leads: BTreeMap<Id, HashSet<Id>> = dead.iter().map(|&id| (id, below(&self.model, id))).collect();
-        for Taken { tag, will, in_circle } in ordered() {
+        let below: Vec<_> = dead.iter().map(|&id| (id, below(&self.model, id))).collect();
+        // Where one leads into an arena the order is not kept always (docs/design/finalization.md).
+        let by_arena = below.iter().any(|(_, (_, by_arena))| *by_arena);
+        let leads: BTreeMap<Id, HashSet<Id>> =
+            below.into_iter().map(|(id, (leads, _))| (id, leads)).collect();
+        for Taken { tag, will, in_circle } in ordered().filter(|_| !by_arena) {
             let is_round = |other: &Id| leads[&will.id].contains(other);
             let first = dead.iter().find(|other| {
                 **other != will.id && leads[*other].contains(&will.id) && !(*in_circle && is_round(other))

@@ -7,6 +7,7 @@ use super::world::World;
 use core::ptr::NonNull;
 use heapwood_gc_testing::model::graph::{Edge, Id, Pair};
 use heapwood_heap::Address;
+use std::collections::HashSet;
 
 /// Tables, and keys of one, at most.
 const MOST: usize = 6;
@@ -98,12 +99,12 @@ impl World {
         if let (true, Some(&(_, _, ephemeron)), false) = (is_done, found, is_by_value) {
             self.model.get_mut(ephemeron).pair = Some(Pair::Of { key, value });
         }
-        let known = self.model.all().count();
+        let known: HashSet<Id> = self.model.all().map(|(id, _)| id).collect();
         self.read_array(table, is_done.then_some((key, value)))?;
         if self.heap.inspect().stats().collections != before {
             // In the middle of the call the table was not what it is now: what it made last is not counted.
             self.is_unsure = true;
-            self.made = self.model.all().count() - known;
+            self.made = self.model.all().map(|(id, _)| id).filter(|id| !known.contains(id)).collect();
         }
         self.came(before, None)?;
         self.remove_slots(block);

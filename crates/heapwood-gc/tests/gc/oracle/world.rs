@@ -61,7 +61,7 @@ pub(crate) struct World {
     /// The last collection came in the middle of a call whose halves the model does not know.
     pub(crate) is_unsure: bool,
     /// Objects that such a call may have made after that collection.
-    pub(crate) made: usize,
+    pub(crate) made: Vec<Id>,
     /// Arenas that were opened, and those that the collector has freed.
     pub(crate) opened: usize,
     pub(crate) collected_arenas: usize,
@@ -131,7 +131,7 @@ impl World {
             links: Links::new(),
             tables: Vec::new(),
             is_unsure: false,
-            made: 0,
+            made: Vec::new(),
             opened: 0,
             collected_arenas: 0,
             young: Vec::new(),
