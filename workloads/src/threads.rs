@@ -7,13 +7,17 @@ use crate::workload::{Across, Figure, Line, Workload};
 use heapwood::{Heap, Mutator};
 use serde_json::json;
 use std::collections::VecDeque;
+use std::hint::black_box;
+use std::io;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Mutex, RwLock};
-use std::thread::{Builder, Scope};
+use std::thread::{Builder, Scope, ScopedJoinHandle};
 
 /// Stack for the deepest workload and the libraries.
 const STACK_BYTES: usize = 4 << 20;
+/// What a thread takes from malloc before its first line. The C library ends the process if there is none left.
+const FIRST_BYTES: usize = 1 << 20;
 
 /// A message of a thread, with its number from 0.
 type Message = (u32, Result<Line, ThreadsError>);
@@ -66,7 +70,7 @@ impl Workload {
                     self.share(heap, thread, n, &send);
                 }
             };
-            if let Err(why) = Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, begin) {
+            if let Err(why) = spawn(scope, begin) {
                 // The threads that were started end without beginning.
                 *closed = false;
                 return Err(ThreadsError::Spawn { thread: thread + 1, threads, why });
@@ -86,6 +90,17 @@ impl Workload {
             Err(why) => tell(Err(ThreadsError::Attach { thread: thread + 1, why })),
         }
     }
+}
+
+/// Starts a thread where there is memory for its stack and for its first steps.
+fn spawn<'scope, T: Send + 'scope>(
+    scope: &'scope Scope<'scope, '_>,
+    begin: impl FnOnce() -> T + Send + 'scope,
+) -> io::Result<ScopedJoinHandle<'scope, T>> {
+    let mut room = Vec::<u8>::new();
+    room.try_reserve_exact(STACK_BYTES + FIRST_BYTES).map_err(|_| io::ErrorKind::OutOfMemory)?;
+    drop(black_box(room));
+    Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, begin)
 }
 
 /// Does the steps of a work on `threads` threads, including the calling one. Each takes the next free step. Returns the
@@ -116,8 +131,7 @@ pub(crate) fn share_out<T: Send>(
     std::thread::scope(|scope| {
         let (mut started, mut result) = (Vec::new(), Ok(()));
         for thread in 2..=threads.min(steps as u32) {
-            let builder = Builder::new().stack_size(STACK_BYTES);
-            match builder.spawn_scoped(scope, move || join(thread)) {
+            match spawn(scope, move || join(thread)) {
                 Ok(handle) => started.push(handle),
                 Err(why) => {
                     // The threads that were started end after their current step.
