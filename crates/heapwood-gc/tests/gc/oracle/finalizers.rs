@@ -7,7 +7,7 @@ use super::check::Outcome;
 use super::world::World;
 use core::ptr::NonNull;
 use heapwood_gc::{FinalizeError, FinalizeOrder, FinalizerQueue, FinalizerToken, HeapBox};
-use heapwood_gc_testing::model::graph::{Id, Model};
+use heapwood_gc_testing::model::graph::{Id, Model, Pair};
 use std::collections::{BTreeMap, HashSet};
 
 /// Registrations at once.
@@ -121,15 +121,22 @@ impl Wills {
     }
 }
 
-/// What edges lead to from an object, by at least one, and whether one leads into an arena.
-fn below(model: &Model, id: Id) -> (HashSet<Id>, bool) {
-    let (mut left, mut all, mut by_arena) = (vec![id], HashSet::new(), false);
+/// What an object leads to by at least one edge; an arena leads to all that it holds. With `weak`, ephemerons lead to their values
+/// whatever keeps the keys.
+fn below(model: &Model, id: Id, weak: bool) -> HashSet<Id> {
+    let (mut left, mut all, mut arenas) = (vec![id], HashSet::new(), HashSet::new());
     while let Some(id) = left.pop() {
         let object = model.get(id);
-        by_arena |= object.arena.is_some();
-        left.extend(object.edges.values().map(|edge| edge.to).filter(|&to| all.insert(to)));
+        let held = object.arena.filter(|&arena| arenas.insert(arena)).map(|arena| &model.arenas[&arena]);
+        let held = held.into_iter().flat_map(|holds| holds.values.iter().chain(&holds.passed).copied());
+        let value = match object.pair {
+            Some(Pair::Of { value, .. }) if weak => value,
+            _ => None,
+        };
+        let edges = object.edges.values().map(|edge| edge.to);
+        left.extend(edges.chain(held).chain(value).filter(|&to| all.insert(to)));
     }
-    (all, by_arena)
+    all
 }
 
 impl World {
@@ -241,15 +248,13 @@ impl World {
         let left = || self.wills.all.iter().filter(|(_, will)| will.may_come && will.kind.is_object());
         let waiting = left().filter(|(_, will)| will.kind == Kind::Ordered).map(|(_, will)| will.id);
         let dead: HashSet<Id> = ordered().map(|taken| taken.will.id).chain(waiting).collect();
-        let below: Vec<_> = dead.iter().map(|&id| (id, below(&self.model, id))).collect();
-        // Where one leads into an arena the order is not kept always (docs/design/finalization.md).
-        let by_arena = below.iter().any(|(_, (_, by_arena))| *by_arena);
         let leads: BTreeMap<Id, HashSet<Id>> =
-            below.into_iter().map(|(id, (leads, _))| (id, leads)).collect();
-        for Taken { tag, will, in_circle } in ordered().filter(|_| !by_arena) {
-            let is_round = |other: &Id| leads[&will.id].contains(other);
+            dead.iter().map(|&id| (id, below(&self.model, id, false))).collect();
+        for Taken { tag, will, in_circle } in ordered() {
+            // A circle may lead by way of ephemerons, too.
+            let round = if *in_circle { below(&self.model, will.id, true) } else { HashSet::new() };
             let first = dead.iter().find(|other| {
-                **other != will.id && leads[*other].contains(&will.id) && !(*in_circle && is_round(other))
+                **other != will.id && leads[*other].contains(&will.id) && !round.contains(*other)
             });
             if let Some(first) = first {
                 return Err(format!("{tag} ({will:?}) came before {first:?}, which leads to it"));
