@@ -28,6 +28,8 @@
 //! | [`weak_map`] | a weak map whose keys die and come, and a table of interned names |
 //! | [`latency`] | a cache replaced at random, whose threads note the gaps between their operations |
 //! | [`replacements`] | code shared by churn, mixed, graph, map, weak, finalize and weakmap |
+//! | [`words`] | graphs of objects without a layout, collected in full |
+//! | `full_collections`, `order` | code shared by mark and words |
 //! | `stray` | what programs do that count dead objects |
 //! | [`mark`] | a static graph, collected in full |
 //! | [`allocator`] | the allocator of a workload |
@@ -47,6 +49,7 @@ pub mod conalloc;
 pub mod deep;
 pub mod finalize;
 pub mod frag;
+mod full_collections;
 pub mod gcbench;
 pub mod graph;
 pub mod latency;
@@ -56,6 +59,7 @@ pub mod malloc;
 pub mod map;
 pub mod mark;
 pub mod mixed;
+mod order;
 pub mod pipe;
 pub mod protocol;
 pub mod queue;
@@ -74,6 +78,7 @@ pub mod trees_arena;
 pub mod twister;
 pub mod weak;
 pub mod weak_map;
+pub mod words;
 pub mod workload;
 
 pub use list::{ALL, IN_ARENAS, SHARED};

@@ -4,7 +4,7 @@
 use crate::workload::Workload;
 use crate::{
     churn, conalloc, deep, finalize, frag, gcbench, graph, linked_list, malloc, map, mark, mixed, pipe,
-    queue, rand, slots, sort, treap, tree1, trees, trees_arena, weak, weak_map,
+    queue, rand, slots, sort, treap, tree1, trees, trees_arena, weak, weak_map, words,
 };
 
 /// Every workload, in the order they are shown in.
@@ -32,6 +32,7 @@ pub const ALL: &[&Workload] = &[
     &weak::WORKLOAD,
     &finalize::WORKLOAD,
     &weak_map::WORKLOAD,
+    &words::WORKLOAD,
 ];
 
 /// The workloads whose threads can share the work, by `--share`.

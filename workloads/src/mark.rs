@@ -4,21 +4,18 @@
 //!
 //! | module | content |
 //! |---|---|
-//! | `order` | the order of objects in memory |
 //! | `plan` | the trees and the random graph |
 //! | `lists` | the lists |
 
 mod lists;
-mod order;
 mod plan;
 
+use crate::full_collections::{collect_in_full, far_down};
+use crate::order::{in_order, shuffled};
 use crate::workload::{self, Across, Figure, N, Threads, Workload};
 use heapwood::Mutator;
-use heapwood_os::process::clock::monotonic_ns;
-use order::{in_order, shuffled};
 use plan::Plan;
 use serde_json::json;
-use std::hint::black_box;
 
 /// This program, to those who run it.
 pub const WORKLOAD: Workload = Workload {
@@ -32,8 +29,6 @@ pub const WORKLOAD: Workload = Workload {
     shared: None,
     run: |m, n, report| run(m, n, |line| report(line.of(n))),
 };
-
-const COLLECTIONS: usize = 3;
 
 /// The shape of a graph.
 #[derive(Clone, Copy)]
@@ -188,31 +183,16 @@ fn measure_lists(m: &Mutator, graph: &Graph, order: &[u32], lists: usize) -> Lin
     Line { reached, checksum: Some(checksum), ..line }
 }
 
-/// Calls `f` deep in the stack, so that its stale words lie below the frames of a collection, which does not scan them.
-/// A stale pointer to the table that a graph is built from would keep the table alive, and every object of the graph.
-#[inline(never)]
-fn far_down<R>(f: impl FnOnce() -> R) -> R {
-    let room = black_box([0u8; 64 << 10]);
-    let result = f();
-    black_box(&room);
-    result
-}
-
 /// Collects a graph with `reached` reachable objects.
 fn measure(m: &Mutator, graph: &Graph, reached: u64) -> Line {
-    let mut times = [(); COLLECTIONS].map(|()| {
-        let start = monotonic_ns();
-        m.collect();
-        (monotonic_ns() - start) as f64 / reached as f64
-    });
-    times.sort_by(f64::total_cmp);
+    let (best, median) = collect_in_full(m);
     Line {
         graph: graph.name,
         figure: graph.figure.name,
         reached,
         checksum: None,
-        best_ns: times[0],
-        median_ns: times[COLLECTIONS / 2],
+        best_ns: best / reached as f64,
+        median_ns: median / reached as f64,
         live_objects: m.heap().stats().live_objects as u64,
     }
 }

@@ -55,7 +55,7 @@ fn wrong_numbers_of_threads_name_the_range() {
             fails("two", &["--threads", "two", "whole number of threads"]);
             fails("99999999999999999999", &["--threads", "below 2^64"]);
             let many = match workload {
-                "mark" | "weak" | "finalize" | "weakmap" => [
+                "mark" | "weak" | "finalize" | "weakmap" | "words" => [
                     format!("{workload} runs on one thread, not 18446744073709551615"),
                     "the heap as a whole".into(),
                 ],

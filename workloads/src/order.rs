@@ -3,12 +3,12 @@
 use crate::random::Random;
 
 /// As they are linked.
-pub(super) fn in_order(n: usize) -> Vec<u32> {
+pub(crate) fn in_order(n: usize) -> Vec<u32> {
     (0..n as u32).collect()
 }
 
 /// A random permutation (Fisher and Yates, from the end).
-pub(super) fn shuffled(n: usize) -> Vec<u32> {
+pub(crate) fn shuffled(n: usize) -> Vec<u32> {
     let mut random = Random::new();
     let mut order = in_order(n);
     for i in (1..n).rev() {
