@@ -61,26 +61,31 @@ impl<M: Mode> Marker<'_, M> {
     /// whether the object is of it.
     pub(super) fn object_of(&self, edge: usize) -> Option<usize> {
         match is_ambiguous(edge) {
-            true => self.look_up(word_of(edge), self.entry(edge), self.view()),
+            true => {
+                let (word, entry) = (word_of(edge), self.entry(edge));
+                match self.is_base(word, entry, self.view()) {
+                    true => Some(word),
+                    false => self.look_inside(word, entry),
+                }
+            }
             false => Some(edge),
         }
     }
 
-    /// The object that a word in the heap leads to or into, unless that is marked; the entry is that of its page.
+    /// Whether a word in the heap is the base of an object that has survived a collection, or may have; the entry is that of its page.
     #[inline(always)]
-    pub(super) fn look_up(&self, word: usize, entry: PageEntry, view: MarkingView<'_>) -> Option<usize> {
+    pub(super) fn is_base(&self, word: usize, entry: PageEntry, view: MarkingView<'_>) -> bool {
         // Only objects have allocation bits, at their first granules. The processor goes on with the word before it knows.
         // SAFETY: edges lie below the committed end, whose bits are committed.
-        match unsafe { view.is_allocated_in_heap(word) } && entry.has_objects() && !self.is_freed(word) {
-            true => Some(word),
-            false => self.look_inside(word, entry, view),
-        }
+        let is_allocated = unsafe { view.is_allocated_in_heap(word) };
+        is_allocated && entry.has_objects() && !self.is_freed(word)
     }
 
-    /// The same for a word that leads into an object, or to one that was made since the last collection. The page's entry has the
-    /// start of the span and the shape, so that nothing is read of the span's descriptor.
+    /// The object that another word leads to or into, unless that is marked: perhaps one that was made since the last collection.
+    /// The page's entry has the start of the span and the shape, so that nothing is read of the span's descriptor.
     #[inline(never)]
-    fn look_inside(&self, word: usize, entry: PageEntry, view: MarkingView<'_>) -> Option<usize> {
+    pub(super) fn look_inside(&self, word: usize, entry: PageEntry) -> Option<usize> {
+        let view = self.view();
         let Some(class) = entry.kind().and_then(|_| self.shape(entry).class()) else {
             return self.resolve(word);
         };

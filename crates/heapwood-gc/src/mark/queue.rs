@@ -410,10 +410,14 @@ impl<'h, M: Mode> Marker<'h, M> {
                 let edge = if is_ambiguous(edge) {
                     // SAFETY: edges lie below the committed end, whose entries are committed.
                     let entry = unsafe { PageEntry::load(entries.add((edge - base) / PAGE_SIZE)) };
-                    match self.look_up(word_of(edge), entry, view) {
-                        Some(object) => object,
-                        None => continue 'follow,
+                    let mut object = word_of(edge);
+                    if !self.is_base(object, entry, view) {
+                        object = match self.look_inside(object, entry) {
+                            Some(object) => object,
+                            None => continue 'follow,
+                        };
                     }
+                    object
                 } else if self.is_dangling(edge) {
                     continue 'follow;
                 } else {
@@ -479,6 +483,10 @@ impl<'h, M: Mode> Marker<'h, M> {
                 pairs += 1;
                 push(&mut top, object);
                 push(&mut top, object + 8);
+            } else if entry.is_word_pair() && top < roomy {
+                pairs += 1;
+                push_ambiguous(&mut top, object);
+                push_ambiguous(&mut top, object + WORD);
             } else if entry.is(ScanKind::Mask) && top < roomy {
                 // SAFETY: the entry of a span holds the number of a registered shape.
                 let shape = unsafe { &*shapes.add(entry.shape().index()) };

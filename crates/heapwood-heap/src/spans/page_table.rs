@@ -56,6 +56,14 @@ impl PageEntry {
         self.0 & 15 == kind as u64
     }
 
+    /// Whether objects here are of two words, either of which may be a pointer.
+    #[inline(always)]
+    pub fn is_word_pair(self) -> bool {
+        const SHAPE: ShapeId = ShapeId::conservative(SizeClass::of(2 * size_of::<usize>()));
+        const ENTRY: u32 = ScanKind::Conservative as u32 | (SHAPE.index() as u32) << SHAPE_SHIFT;
+        self.0 as u32 == ENTRY
+    }
+
     /// Whether objects lie here, and no arena's chunk. (Where a long span has one entry for many pages, the others say no.)
     #[inline(always)]
     pub fn has_objects(self) -> bool {
