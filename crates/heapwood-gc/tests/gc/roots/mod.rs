@@ -1,4 +1,6 @@
 //! What keeps objects alive, and what does not.
 
 mod dead_data;
+pub(crate) mod held;
+mod intervals;
 mod libraries;
