@@ -1,0 +1,87 @@
+//! Collections that the program asks for, and those that it forbids. Invariant: while they are off none begins, whoever needs one.
+
+use crate::process::{made, mutator};
+use crate::symbols::GC_dont_gc;
+use crate::types::StopFunction;
+use crate::{finalizers, report, settings};
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use heapwood_gc::Heap;
+
+static MANUAL: AtomicI32 = AtomicI32::new(0);
+
+/// Follows `GC_dont_gc`, which the program may have changed.
+#[inline]
+pub(crate) fn apply(_heap: &'static Heap) {}
+
+/// `GC_gcollect`.
+pub(crate) fn collect() {
+    try_to_collect(settings::stop_function());
+}
+
+/// `GC_gcollect_and_unmap`.
+pub(crate) fn collect_and_unmap() {
+    run(true, None);
+}
+
+/// `GC_try_to_collect`: 0 if the program's function says so, or collections are off.
+pub(crate) fn try_to_collect(stop: StopFunction) -> c_int {
+    run(settings::force_unmap() != 0, stop)
+}
+
+fn run(unmaps: bool, stop: StopFunction) -> c_int {
+    let mutator = mutator();
+    settings::apply(mutator.heap());
+    // SAFETY: the program has given it.
+    if is_disabled() != 0 || stop.is_some_and(|stop| unsafe { stop() } != 0) {
+        return 0;
+    }
+    if let Err(error) = mutator.collect() {
+        report::warn(format_args!("GC_gcollect has not collected: {error}"));
+        return 0;
+    }
+    if unmaps {
+        mutator.heap().memory().release_free();
+    }
+    finalizers::notify_or_invoke();
+    1
+}
+
+/// `GC_collect_a_little`: nothing is left to do.
+pub(crate) fn collect_a_little() -> c_int {
+    0
+}
+
+/// `GC_disable`.
+pub(crate) fn disable() {
+    GC_dont_gc.fetch_add(1, Relaxed);
+    if let Some(heap) = made() {
+        apply(heap);
+    }
+}
+
+/// `GC_enable`.
+pub(crate) fn enable() {
+    GC_dont_gc.fetch_sub(1, Relaxed);
+    if let Some(heap) = made() {
+        apply(heap);
+    }
+}
+
+/// `GC_is_disabled`.
+pub(crate) fn is_disabled() -> c_int {
+    (GC_dont_gc.load(Relaxed) != 0).into()
+}
+
+/// `GC_set_disable_automatic_collection`.
+pub(crate) fn set_manual(on: c_int) {
+    MANUAL.store(on, Relaxed);
+    if let Some(heap) = made() {
+        apply(heap);
+    }
+}
+
+/// `GC_get_disable_automatic_collection`.
+pub(crate) fn is_manual() -> c_int {
+    MANUAL.load(Relaxed)
+}

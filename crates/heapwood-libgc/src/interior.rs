@@ -1,0 +1,59 @@
+//! Which pointers into an object keep it. On at first: a pointer to any byte does, and to the end, one past the last byte. For that
+//! libgc gives each object a byte more than was asked for, hence a cell of 32 bytes to 16. Here cells up to 64 bytes have none, and
+//! a pointer to their end counts from stacks and registers only; larger ones have the byte. `GC_ALL_INTERIOR_POINTERS=strict` gives
+//! all of them the byte. Off: words of objects and roots count if they point to an object's first byte, or to one of the registered
+//! displacements; those of stacks always do. Invariant: the setting is that of the heap, once it is made.
+
+use crate::alloc::EXACT;
+use crate::symbols::GC_all_interior_pointers;
+use core::ffi::c_int;
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use heapwood_gc::Heap;
+
+static IS_STRICT: AtomicBool = AtomicBool::new(false);
+/// Objects larger than this have a byte more.
+static WITHOUT_BYTE: AtomicUsize = AtomicUsize::new(EXACT);
+
+/// All objects have a byte more than was asked for.
+pub(crate) fn set_strict() {
+    IS_STRICT.store(true, Relaxed);
+    GC_all_interior_pointers.store(1, Relaxed);
+}
+
+pub(crate) fn is_strict() -> bool {
+    IS_STRICT.load(Relaxed)
+}
+
+/// `GC_set_all_interior_pointers`.
+pub(crate) fn set_all(on: c_int) {
+    GC_all_interior_pointers.store(on, Relaxed);
+}
+
+/// `GC_get_all_interior_pointers`.
+pub(crate) fn all() -> c_int {
+    GC_all_interior_pointers.load(Relaxed)
+}
+
+/// The heap was made.
+pub(crate) fn begin(_heap: &'static Heap) {
+    let without = match () {
+        () if GC_all_interior_pointers.load(Relaxed) == 0 => usize::MAX,
+        () if is_strict() => 0,
+        () => EXACT,
+    };
+    WITHOUT_BYTE.store(without, Relaxed);
+}
+
+/// The bytes of a cell for an object of `n` bytes.
+#[inline(always)]
+pub(crate) fn padded(n: usize) -> usize {
+    n.saturating_add((n > WITHOUT_BYTE.load(Relaxed)).into()).max(1)
+}
+
+/// `GC_register_displacement`.
+pub(crate) fn register_displacement(_offset: usize) {}
+
+/// Whether a pointer so many bytes into an object keeps it, wherever it lies.
+pub(crate) fn keeps(_offset: usize) -> bool {
+    true
+}

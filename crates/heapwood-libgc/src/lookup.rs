@@ -1,0 +1,45 @@
+//! From an address to the object there: base, bytes, kind, whether it is held. One place for what the collector has to answer
+//! exactly. Invariant: no answer names what was freed or never made.
+
+use crate::process::attached_mutator;
+use crate::{held, kinds};
+use heapwood_heap::{Address, ShapeId};
+
+/// What is known of an object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Found {
+    /// Its first byte.
+    pub(crate) base: usize,
+    /// The bytes that it may use.
+    pub(crate) bytes: usize,
+    /// The number of its kind, without whether it is held.
+    pub(crate) kind: u32,
+    /// The collector does not free it.
+    pub(crate) is_held: bool,
+}
+
+impl Found {
+    /// Whether some of its words may be pointers.
+    pub(crate) fn has_pointers(&self) -> bool {
+        self.kind != kinds::ATOMIC
+    }
+}
+
+/// The object that an address points to or into.
+pub(crate) fn object(address: usize) -> Option<Found> {
+    let mutator = match attached_mutator() {
+        Some(mutator) => mutator,
+        None => {
+            crate::process::made()?;
+            crate::process::mutator()
+        }
+    };
+    let space = mutator.heap().space();
+    if !space.contains(Address::new(address)) {
+        return None;
+    }
+    let found = mutator.find(address)?;
+    let base = found.base.get();
+    let shape: ShapeId = space.find_span(Address::new(base))?.shape();
+    Some(Found { base, bytes: found.bytes, kind: kinds::of_shape(shape), is_held: held::is_held(base) })
+}
