@@ -69,7 +69,7 @@ pub use mutator::{Client, Mutator};
 pub use observe::MemoryAccount;
 pub use observe::memory_parts::{self, MEMORY_PARTS, MemoryParts};
 pub use observe::stats::{self, STATISTICS, Stats};
-pub use roots::{Frame, Frames, Handle, RootToken, StackGiven, StackRef};
+pub use roots::{ClientRoots, CollectionPhases, Frame, Frames, Handle, RootToken, StackGiven, StackRef};
 pub use settings::environment::VARIABLE;
 pub use settings::options::{Config, OPTIONS, OptionInfo};
 pub use state::FinalizerCall;

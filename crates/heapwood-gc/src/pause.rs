@@ -5,7 +5,8 @@
 use crate::inject::Fault;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
-use crate::roots::{LockedRoots, ScanRoots, Source};
+use crate::process::record;
+use crate::roots::{ClientRoots, CollectionPhases, LockedRoots, ScanRoots, Source};
 use crate::state::State;
 use crate::state::fork_gate::NoFork;
 use core::cell::Cell;
@@ -23,6 +24,8 @@ pub(crate) struct Pause<'h> {
     /// `None` while the process may fork.
     no_fork: Option<NoFork<'h>>,
     scans_stacks: bool,
+    /// Whose roots are named, too.
+    client: Option<&'h dyn CollectionPhases>,
     /// Bytes of stacks and frames that were last named to a marker.
     stack_bytes: Cell<usize>,
     /// Bytes of roots that were named to a marker, and of objects that it marked.
@@ -51,9 +54,15 @@ impl<'h> Pause<'h> {
             members,
             no_fork: Some(no_fork),
             scans_stacks,
+            client: None,
             stack_bytes: Cell::new(0),
             scanned_bytes: Cell::new(0),
         }
+    }
+
+    /// The same with roots of this client's.
+    pub(crate) fn with_client(self, client: Option<&'h dyn CollectionPhases>) -> Self {
+        Pause { client, ..self }
     }
 
     pub(crate) fn state(&self) -> &'h State {
@@ -111,6 +120,11 @@ impl<'h> Pause<'h> {
             }
         });
         self.stack_bytes.set(stack_bytes);
+        if let Some(client) = self.client {
+            let mut roots = ClientRoots::new(marker);
+            record().call_program(self.state, || client.roots(&mut roots));
+            self.add_scanned(roots.bytes());
+        }
     }
 
     /// Bytes of stacks and frames that the last scan of the roots looked at.

@@ -1,7 +1,7 @@
 //! Collects an idle heap (`policy/idle` says when). It is a try: begun only if all mutators are blocked or at a safepoint,
 //! and withdrawn after a millisecond if one runs that does not answer; that one is named in the statistics, and the next try
 //! comes when a thread leaves the heap, later and later. A collection is one stop, or a marking beside the program: then
-//! this thread begins it, and learns when it next looks how it ended. While the program has a hook, the heap is left alone.
+//! this thread begins it, and learns when it next looks how it ended. While collections call the program, the heap is left alone.
 //! Invariant: no thread waits for a try that is withdrawn.
 
 use super::figures::Figures;
@@ -38,7 +38,7 @@ impl<'h> IdleCollector<'h> {
         (state, collector, figures): (&State, &Collector, &Figures),
     ) -> Option<Duration> {
         let now = clock.now();
-        if self.marking.is_none() && !collector.has_hook() {
+        if self.marking.is_none() && !collector.calls_program() {
             // As each collection wakes this thread, it takes no lock to learn that the heap is in use.
             let counts = (state.cycles().collections(), state.cycles().full_collections());
             if let Some(wait) = self.policy.just_collected(now, counts) {
@@ -65,8 +65,8 @@ impl<'h> IdleCollector<'h> {
                 self.policy.marked(begun, look);
             }
         }
-        if collector.has_hook() {
-            // Which is not called here. Who removes it wakes this thread.
+        if collector.calls_program() {
+            // Which is not done here. Who removes what is called wakes this thread.
             return None;
         }
         match self.policy.next(look) {

@@ -18,7 +18,7 @@ use crate::mutator::{Mutator, ThreadState};
 use crate::observe::PageSnapshots;
 use crate::observe::{AwaitedThread, Record, Stats, Tracing, Verify, report_slow_thread};
 use crate::policy::{GoalPacer, Growth, Nursery};
-use crate::roots::Roots;
+use crate::roots::{CollectionPhases, Roots};
 use crate::settings::options::Config;
 use crate::state::State;
 use core::convert::Infallible;
@@ -51,6 +51,8 @@ pub(crate) struct Work {
     pub(super) concurrent: ConcurrentWork,
     /// What the program has called in each pause.
     hook: Option<CollectionHook>,
+    /// Who has a part in each collection.
+    client: Option<&'static dyn CollectionPhases>,
 }
 
 impl Work {
@@ -68,6 +70,7 @@ impl Work {
             session: Session::None,
             concurrent: ConcurrentWork::new(),
             hook: None,
+            client: None,
         }
     }
 
@@ -81,6 +84,16 @@ impl Work {
     /// What the program has called in each pause.
     pub(super) fn hook(&self) -> Option<CollectionHook> {
         self.hook
+    }
+
+    /// Who has a part in each collection.
+    pub(super) fn client(&self) -> Option<&'static dyn CollectionPhases> {
+        self.client
+    }
+
+    /// Whether a collection calls functions of the program, so that no thread of the heap's own may make one.
+    pub(super) fn calls_program(&self) -> bool {
+        self.hook.is_some() || self.client.is_some()
     }
 
     /// The size of the heap when the last collection ended: what is alive, and what arenas have left; and what has come
@@ -131,8 +144,8 @@ pub(crate) struct Collector {
     stacks: bool,
     /// The signal that stops threads, unless they poll.
     signal: Option<c_int>,
-    /// A hook is set: a copy of what the work has, for threads without its lock.
-    has_hook: AtomicBool,
+    /// Collections call functions of the program: a copy of what the work has, for threads without its lock.
+    calls_program: AtomicBool,
     /// A collection was, as the process forked, and has left marks.
     was_given_up: AtomicBool,
     record: Lock<Record, RECORD>,
@@ -159,7 +172,7 @@ impl Collector {
             sweeping: Lock::new(()),
             stacks: config.conservative_stacks,
             signal: config.signal(),
-            has_hook: AtomicBool::new(false),
+            calls_program: AtomicBool::new(false),
             was_given_up: AtomicBool::new(false),
             record: Lock::new(Record::new()),
             tracing: Tracing::new(config.trace),
@@ -186,9 +199,18 @@ impl Collector {
 
     /// Sets the hook, or removes it: from the next pause on. Returns the one before.
     pub(crate) fn set_hook(&self, state: &State, hook: Option<CollectionHook>) -> Option<CollectionHook> {
+        self.set_call(state, |work| core::mem::replace(&mut work.hook, hook))
+    }
+
+    /// The same of who has a part in each collection.
+    pub(crate) fn set_client(&self, state: &State, client: Option<&'static dyn CollectionPhases>) {
+        self.set_call(state, |work| work.client = client);
+    }
+
+    fn set_call<R>(&self, state: &State, set: impl FnOnce(&mut Work) -> R) -> R {
         let mut work = self.lock_work();
-        let before = core::mem::replace(&mut work.hook, hook);
-        self.has_hook.store(hook.is_some(), Ordering::Relaxed);
+        let before = set(&mut work);
+        self.calls_program.store(work.calls_program(), Ordering::Relaxed);
         // Threads of the heap's own look again who makes its pauses.
         state.posted().cancel();
         drop(work);
@@ -196,9 +218,9 @@ impl Collector {
         before
     }
 
-    /// Whether a hook is set, or was a moment ago.
-    pub(crate) fn has_hook(&self) -> bool {
-        self.has_hook.load(Ordering::Relaxed)
+    /// Whether collections call functions of the program, or did a moment ago. Then none is made on a thread of the heap's own.
+    pub(crate) fn calls_program(&self) -> bool {
+        self.calls_program.load(Ordering::Relaxed)
     }
 
     /// Which full collections mark beside the program.

@@ -124,7 +124,7 @@ impl Collector {
         false
     }
 
-    /// A pause that the marker wants. It makes it, unless a hook is set, which is not called on this thread: then it waits until
+    /// A pause that the marker wants. It makes it, unless that calls the program, which is not done on this thread: then it waits until
     /// a thread of the program has. When this returns the pause was made or is of no use, or it is to be tried again.
     fn pause_for_marker<'c>(
         &'c self,
@@ -132,7 +132,7 @@ impl Collector {
         mut work: LockGuard<'c, Work, COLLECTION>,
         pause: MarkerPause,
     ) -> LockGuard<'c, Work, COLLECTION> {
-        if work.hook().is_none() {
+        if !work.calls_program() {
             self.make_for_marker(state, &mut work, pause);
             return work;
         }

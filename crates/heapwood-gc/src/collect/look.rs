@@ -2,6 +2,9 @@
 //! swept, no collection or marker runs until the look is over, and it counts as no collection and no pause.
 
 use super::collector::{Collector, CollectorTurn};
+use super::phases::ClientPart;
+use crate::mutator::Mutator;
+use crate::mutator::registry::Members;
 use crate::observe::{MemoryAccount, Times};
 use crate::state::State;
 use core::convert::Infallible;
@@ -25,7 +28,10 @@ impl Collector {
         // Nobody waits in a stop for a batch that is being swept.
         let _sweeping = self.sweeping.lock();
         let mut times = Times::begin(state.space(), turn.work().last_ended);
-        let Ok(pause) = self.stop_world(state, &mut times, |members| Ok::<_, Infallible>(self.stop(members)));
+        let (nobody, stop) = (ClientPart::of(state, None), |members: &Members<'_, Mutator>| {
+            Ok::<_, Infallible>(self.stop(members))
+        });
+        let Ok(pause) = self.stop_world(state, &mut times, nobody, stop);
         pause.owners().for_each(|owner| owner.publish());
         let account = MemoryAccount::of_pages(state, &pause.world().parts(pause.owners()));
         drop(pause.resume(|members| {

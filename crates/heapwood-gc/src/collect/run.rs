@@ -7,7 +7,7 @@
 use super::cause::Cause;
 use super::collector::{Collector, Work};
 use super::hook::CollectionMoment;
-use super::phases::Report;
+use super::phases::{ClientPart, Report};
 use super::plan::PauseKind;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
@@ -26,7 +26,9 @@ impl Collector {
     ) -> Result<(), E> {
         let mut times = Times::begin(state.space(), work.last_ended);
         let prepared = self.prepare(state, cause, work);
-        let mut pause = self.stop_world(state, &mut times, stop)?;
+        let client = ClientPart::of(state, work.client());
+        client.before();
+        let mut pause = self.stop_world(state, &mut times, client, stop).inspect_err(|_| client.after())?;
         let published = self.publish(&pause);
         self.verify_before_marking(&pause);
         let memory = self.memory_to_trace(&pause, prepared.expected());
@@ -51,6 +53,7 @@ impl Collector {
         let words = pause.words();
         self.verify_after_marking(&pause, kind);
         self.resume(pause, cause, (kind, work.hook()), &totals, &mut times);
+        client.unlock();
         state.finalizers().tell();
         work.last_ended = times.ended.wall;
         self.report(
@@ -76,6 +79,7 @@ impl Collector {
         if kind.collection() == Collection::Full {
             state.full_collections().tell_ended(state.cycles());
         }
+        client.after();
         Ok(())
     }
 }

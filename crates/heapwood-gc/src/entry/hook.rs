@@ -1,11 +1,12 @@
-//! Setting the hook of a heap's collections, and the epoch. Invariant: a hook that was replaced is not called any more when the
-//! call that replaced it returns.
+//! Setting what a heap's collections call, and the epoch. Invariant: what was replaced is not called any more when the call that
+//! replaced it returns.
 
 use crate::collect::CollectionHook;
 use crate::error::MisuseError;
 use crate::heap::Heap;
 use crate::mutator::{Mutator, ThreadState};
 use crate::process::record;
+use crate::roots::CollectionPhases;
 use heapwood_os::threads::stack::thread_pointer;
 
 impl Heap {
@@ -28,7 +29,21 @@ impl Heap {
         &self,
         hook: Option<CollectionHook>,
     ) -> Result<Option<CollectionHook>, MisuseError> {
-        let set = || self.collector().set_hook(self.state(), hook);
+        self.between_collections(|| self.collector().set_hook(self.state(), hook))
+    }
+
+    /// Gives a client a part in each collection of this heap, in place of the one before; `None`: nobody. Its calls come on the
+    /// thread that collects, as those of a hook do, by the same rules: a marking beside the program starts and ends only when a
+    /// thread allocates on its slow path, or waits for it, and an idle heap is not collected.
+    ///
+    /// # Errors
+    /// As for [`Heap::on_collection`].
+    pub fn set_phases(&self, phases: Option<&'static dyn CollectionPhases>) -> Result<(), MisuseError> {
+        self.between_collections(|| self.collector().set_client(self.state(), phases))
+    }
+
+    /// Calls `set`, which takes the collector's turn.
+    fn between_collections<R>(&self, set: impl FnOnce() -> R) -> Result<R, MisuseError> {
         let before = match Mutator::here(self) {
             Some(mutator) => {
                 // SAFETY: it is this thread's, and stays attached during the call.

@@ -18,6 +18,7 @@
 //! | `type_cache` | the cache of their shapes |
 //! | `region` | how long it has been in a blocking region |
 //! | `registry` | all mutators of a heap, and stopping them |
+//! | `program_call` | calls of the program in the middle of a collection |
 //! | `model` | loom's models of `stop`, `thread_record` and `registry` |
 //!
 //! Invariants: inline code outside this library reads the first 64 bytes and the allocation buffers behind them, so
@@ -30,6 +31,7 @@ pub(crate) mod interrupt;
 #[cfg(all(test, loom))]
 mod model;
 pub(crate) mod no_preempt;
+mod program_call;
 pub(crate) mod region;
 pub(crate) mod registry;
 mod safepoint;

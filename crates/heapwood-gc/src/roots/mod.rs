@@ -14,11 +14,13 @@
 //! | `library_watcher` | a thread that asks the loader for them while others are stopped |
 //! | `visitor` | the walk over all roots |
 //! | `scan_roots` | the interface of their receiver, a marker |
+//! | `client` | a client's part in each collection: roots of its own |
 //!
 //! Frames and stacks are parts of a mutator; the caller of the walk passes them. Invariant: nothing outside these files
 //! reads a root.
 
 mod changed_handles;
+mod client;
 mod frames;
 mod handles;
 mod libraries;
@@ -31,6 +33,7 @@ mod table;
 mod visitor;
 mod words_in_use;
 
+pub use client::{ClientRoots, CollectionPhases};
 pub use frames::{Frame, Frames};
 pub use handles::Handle;
 pub(crate) use handles::{Handles, MAX_HANDLES};

@@ -1,12 +1,13 @@
-//! The program's hook is called in the pause (`collect/hook.rs`). Invariant: during the call its thread is refused in all heaps, and
-//! inline allocation of this one takes the slow path, where it is refused, too.
+//! The program's hook is called in the pause (`collect/hook.rs`), and a client's part is at its beginning and end
+//! (`roots/client.rs`). Invariant: what has begun ends, on the same thread.
 
 use super::super::collector::Collector;
 use super::super::hook::{CollectionHook, CollectionKind, CollectionMoment};
 use super::super::plan::PauseKind;
 use crate::pause::Pause;
 use crate::process::record;
-use heapwood_heap::Owner;
+use crate::roots::CollectionPhases;
+use crate::state::State;
 
 impl Collector {
     /// Calls a hook of a pause, if there is one.
@@ -18,10 +19,49 @@ impl Collector {
         kind: PauseKind,
     ) {
         let Some(CollectionHook { function, argument }) = hook else { return };
-        let mine = || pause.members().iter().find(|member| member.is_mine()).map(|member| member.owned());
-        mine().inspect(Owner::close_buffers);
         // SAFETY: whoever set it lets any thread call it with this, in a stop.
-        record().in_hook(|| unsafe { function(argument, moment, CollectionKind::of(kind)) });
-        mine().inspect(Owner::open_buffers);
+        record()
+            .call_program(pause.state(), || unsafe { function(argument, moment, CollectionKind::of(kind)) });
+    }
+}
+
+/// A client's part in one collection.
+#[derive(Clone, Copy)]
+pub(in crate::collect) struct ClientPart<'c> {
+    state: &'c State,
+    phases: Option<&'static dyn CollectionPhases>,
+}
+
+impl<'c> ClientPart<'c> {
+    /// The part of this client, if there is one.
+    pub(in crate::collect) fn of(state: &'c State, phases: Option<&'static dyn CollectionPhases>) -> Self {
+        ClientPart { state, phases }
+    }
+
+    /// What the client knows of.
+    pub(super) fn phases(self) -> Option<&'static dyn CollectionPhases> {
+        self.phases
+    }
+
+    fn call(self, f: impl FnOnce(&dyn CollectionPhases)) {
+        if let Some(phases) = self.phases {
+            record().call_program(self.state, || f(phases));
+        }
+    }
+
+    pub(in crate::collect) fn before(self) {
+        self.call(|phases| phases.before());
+    }
+
+    pub(super) fn lock(self) {
+        self.call(|phases| phases.lock());
+    }
+
+    pub(in crate::collect) fn unlock(self) {
+        self.call(|phases| phases.unlock());
+    }
+
+    pub(in crate::collect) fn after(self) {
+        self.call(|phases| phases.after());
     }
 }

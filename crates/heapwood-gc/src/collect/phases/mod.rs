@@ -9,7 +9,7 @@
 //! | `after_closure`, `clear_weak` | what depends on what is dead, before the sides swap |
 //! | `account` | what was found; when the next collection is due |
 //! | `begin_cycle` | the sides swap, barriers are set |
-//! | `hook` | the program's hook is called, at the start and at the end |
+//! | `hook` | the program's hook is called, at the start and at the end; a client's part |
 //! | `check` | verify mode and snapshots of pages, before and after |
 //! | `resume` | the mutators go on |
 //! | `report` | statistics and trace lines |
@@ -29,4 +29,5 @@ mod report;
 mod resume;
 mod stop;
 
+pub(super) use hook::ClientPart;
 pub(super) use report::Report;

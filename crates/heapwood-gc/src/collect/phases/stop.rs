@@ -9,6 +9,7 @@
 //! Invariant: whenever a fork may come (`state/fork_gate.rs`) the collection holds what the gate says.
 
 use super::super::collector::Collector;
+use super::hook::ClientPart;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
 use crate::observe::{AwaitedThread, Moment, Times};
@@ -23,7 +24,7 @@ const MOST_PATIENCE: Duration = Duration::from_millis(32);
 
 impl Collector {
     /// Stops the mutators by `stop`, which returns the thread that it waited for last; again if a library was opened meanwhile of which nothing is
-    /// known.
+    /// known. A client's lock is taken before each stop.
     ///
     /// # Errors
     /// `stop` was refused; all go on.
@@ -31,11 +32,13 @@ impl Collector {
         &'c self,
         state: &'c State,
         times: &mut Times,
+        client: ClientPart<'_>,
         mut stop: impl FnMut(&Members<'_, Mutator>) -> Result<Option<AwaitedThread>, E>,
     ) -> Result<Pause<'c>, E> {
         let (gate, mut patience) = (state.fork_gate(), LOADER_PATIENCE);
         loop {
             self.roots().update_libraries(state.faults());
+            client.lock();
             let no_fork = gate.no_fork();
             times.requested = Moment::now();
             let members = self.registry().lock();
@@ -45,20 +48,31 @@ impl Collector {
             drop(no_fork);
             let stopped = stop(&members);
             let no_fork = gate.no_fork();
-            times.awaited = stopped.inspect_err(|_| gate.set_held(0))?;
+            times.awaited = match stopped {
+                Ok(awaited) => awaited,
+                Err(refused) => {
+                    gate.set_held(0);
+                    drop((early, members, no_fork));
+                    client.unlock();
+                    return Err(refused);
+                }
+            };
             let mut roots = early.unwrap_or_else(|| self.roots().lock());
             gate.set_held(REGISTRY | ROOTS);
             // A thread that stops may have opened a library since the look before, or be about to.
             if roots.know_libraries(patience, state.faults()) {
                 times.stopped = Moment::now();
                 // SAFETY: all have stopped, and the collector's lock lets one thread collect.
-                return Ok(unsafe { Pause::new(state, roots, members, no_fork, self.scans_stacks()) });
+                let pause = unsafe { Pause::new(state, roots, members, no_fork, self.scans_stacks()) };
+                return Ok(pause.with_client(client.phases()));
             }
             drop(roots);
             members.resume();
             gate.set_held(0);
             drop(members);
             drop(no_fork);
+            // Who opens the library may wait for it.
+            client.unlock();
             patience = (patience * 2).min(MOST_PATIENCE);
         }
     }

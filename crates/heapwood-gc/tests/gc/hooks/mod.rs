@@ -11,6 +11,8 @@ use heapwood_heap::ShapeId;
 use heapwood_os::threads::stack::thread_id;
 use std::sync::Mutex;
 
+mod phases;
+
 use CollectionKind::{Full, MarkingEnd, MarkingStart, Young};
 use CollectionMoment::{End, Start};
 
