@@ -7,7 +7,7 @@ use crate::types::Ptr;
 use crate::{interior, report, settings, slot, stress};
 use core::ptr::null_mut;
 use heapwood_gc::{AllocError, ObjectType};
-use heapwood_heap::{GRANULE, MAX_TABLED, ShapeId, SizeClass};
+use heapwood_heap::{AllocBuffer, GRANULE, MAX_TABLED, ShapeId, SizeClass};
 
 /// The two kinds of objects that every heap knows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,6 +38,10 @@ impl Plain {
 /// Cells up to this size have no byte more than was asked for.
 pub(crate) const EXACT: usize = 64;
 
+/// So many times the size of a granule has an allocation buffer, and so much further away is that of the next class.
+const BUFFER_GRANULES: usize = size_of::<AllocBuffer>() / GRANULE;
+const _: () = assert!(BUFFER_GRANULES * GRANULE == size_of::<AllocBuffer>());
+
 /// The classes up to that are the numbers of granules, less one.
 const _: () = {
     let mut n = 1;
@@ -48,26 +52,35 @@ const _: () = {
     }
 };
 
+/// A number of which the compiler knows nothing. It would compute both the place of the buffer and the size of the cell by masks of
+/// their own, where the processor's addressing has the factor of two between them.
+#[inline(always)]
+fn opaque(mut number: usize) -> usize {
+    // SAFETY: it is no instruction.
+    unsafe { core::arch::asm!("/* {0} */", inlateout(reg) number, options(pure, nomem, nostack, preserves_flags)) };
+    number
+}
+
 #[inline(always)]
 fn allocate(plain: Plain, n: usize) -> Ptr {
     let last = n.wrapping_sub(1);
     if last < EXACT {
-        let (first, granules) = (plain.shape(Some(SizeClass::new(0))).index(), last / GRANULE);
-        let cell = granules * GRANULE + GRANULE;
+        let (first, before) = (plain.shape(Some(SizeClass::new(0))).index(), opaque(last & !(GRANULE - 1)));
+        let cell = before + GRANULE;
         // SAFETY: the slot leads to buffers of all plain shapes, which are this thread's.
-        let buffer = unsafe { &*slot::buffer(first + granules) };
+        let buffer = unsafe { &*slot::buffer(first).wrapping_byte_add(before * BUFFER_GRANULES) };
         if let Some(object) = buffer.peek(cell) {
             // SAFETY: it is what `peek` returned, of the shape's size, and zero where it may hold pointers.
             unsafe { buffer.commit(object, cell) };
             return object.as_ptr().cast();
         }
     }
-    allocate_larger(plain, n)
+    allocate_larger(n, plain)
 }
 
 /// The same where the first buffer had no cell, or the object is larger.
 #[inline(never)]
-fn allocate_larger(plain: Plain, n: usize) -> Ptr {
+fn allocate_larger(n: usize, plain: Plain) -> Ptr {
     let bytes = interior::padded(n);
     if bytes.wrapping_sub(1) < MAX_TABLED {
         let class = SizeClass::of_tabled(bytes);
@@ -117,7 +130,7 @@ pub(crate) fn out_of_memory(n: usize) -> Ptr {
 
 /// An object of a plain kind.
 pub(crate) fn plain(plain: Plain, n: usize) -> Ptr {
-    allocate_larger(plain, n)
+    allocate_larger(n, plain)
 }
 
 #[inline(always)]

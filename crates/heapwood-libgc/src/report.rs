@@ -6,23 +6,30 @@ use crate::settings;
 
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
-use core::sync::atomic::{AtomicBool, AtomicI32, Ordering::Relaxed};
-use heapwood_gc::AllocError;
+use core::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use heapwood_gc::{AllocError, Stats};
 
 /// Where reports go.
 static LOG: AtomicI32 = AtomicI32::new(libc::STDERR_FILENO);
 /// 1: a line for each collection; 2: more of them.
 static PRINTS: AtomicI32 = AtomicI32::new(0);
 
+/// What the last collection has reported.
+static PAUSES_BEFORE: AtomicU64 = AtomicU64::new(0);
+static LIVE_BEFORE: AtomicUsize = AtomicUsize::new(0);
+
+/// The most bytes that are written at once.
+const TEXT: usize = 1000;
+
 /// A text of some hundred bytes, that ends in a zero.
 struct Text {
-    bytes: [u8; 600],
+    bytes: [u8; TEXT],
     len: usize,
 }
 
 impl Text {
     fn of(text: fmt::Arguments<'_>) -> Self {
-        let mut this = Text { bytes: [0; 600], len: 0 };
+        let mut this = Text { bytes: [0; TEXT], len: 0 };
         let _ = this.write_fmt(text);
         this
     }
@@ -53,7 +60,7 @@ pub(crate) fn log(text: fmt::Arguments<'_>) {
 
 /// The program's warning function at first.
 pub(crate) unsafe extern "C-unwind" fn print_warning(text: *mut c_char, word: usize) {
-    let mut line = Text { bytes: [0; 600], len: 0 };
+    let mut line = Text { bytes: [0; TEXT], len: 0 };
     // SAFETY: the text is a format with at most one word.
     let n = unsafe { libc::snprintf(line.bytes.as_mut_ptr().cast(), line.bytes.len(), text, word) };
     line.len = (n.max(0) as usize).min(line.bytes.len() - 1);
@@ -137,9 +144,45 @@ pub(crate) fn print_stats(verbose: bool) {
     PRINTS.store(1 + c_int::from(verbose), Relaxed);
 }
 
-/// Whether collections write lines.
-pub(crate) fn prints() -> bool {
-    PRINTS.load(Relaxed) != 0
+/// A collection begins.
+pub(crate) fn before_collection() {
+    if PRINTS.load(Relaxed) != 0 {
+        log(format_args!("Initiating full world-stop collection!\n"));
+    }
+}
+
+/// A collection has ended: the lines of libgc that scripts read. `allocated` bytes came since the last.
+pub(crate) fn after_collection(stats: &Stats, allocated: usize) {
+    let pause = PAUSES_BEFORE.swap(stats.pause_total_ns, Relaxed);
+    let live = LIVE_BEFORE.swap(stats.live_bytes, Relaxed);
+    if PRINTS.load(Relaxed) == 0 {
+        return;
+    }
+    let (number, ns) = (crate::stats::gc_no(), stats.pause_total_ns - pause);
+    let (heap, unmapped) = (stats.backed_bytes, stats.committed_bytes.saturating_sub(stats.backed_bytes));
+    let freed = (live + allocated).saturating_sub(stats.live_bytes);
+    let average = stats.pause_total_ns / stats.collections.max(1) / 1_000_000;
+    log(format_args!(
+        "\n--> Marking for collection #{number} after {allocated} allocated bytes\n\
+         GC #{number} freed {freed} bytes, heap {} KiB (+ {} KiB unmapped + 0 KiB internal)\n\
+         World-stopped marking took {} ms {} ns ({average} ms in average)\n\
+         In-use heap: {}% ({} KiB pointers + 0 KiB other)\n\
+         Complete collection took {} ms {} ns\n",
+        heap >> 10,
+        unmapped >> 10,
+        ns / 1_000_000,
+        ns % 1_000_000,
+        stats.live_bytes * 100 / heap.max(1),
+        stats.live_bytes >> 10,
+        ns / 1_000_000,
+        ns % 1_000_000,
+    ));
+    if PRINTS.load(Relaxed) > 1 {
+        log(format_args!(
+            "{} finalization entries; {} finalization-ready objects\n",
+            stats.finalizers, stats.finalizers_queued
+        ));
+    }
 }
 
 /// What the functions for printing get: nine words and eight numbers with a point, whichever of them are there. They are passed as
@@ -156,7 +199,7 @@ macro_rules! printf {
             f0: f64, f1: f64, f2: f64, f3: f64, f4: f64, f5: f64, f6: f64, f7: f64,
             g: usize, h: usize, i: usize, j: usize,
         ) {
-            let mut line = Text { bytes: [0; 600], len: 0 };
+            let mut line = Text { bytes: [0; TEXT], len: 0 };
             // SAFETY: contract 1; what was not passed is read and not used.
             let n = unsafe {
                 libc::snprintf(
