@@ -27,6 +27,15 @@ impl Plain {
         }
     }
 
+    /// The number of the shape of the smallest cells.
+    #[inline(always)]
+    const fn first(self) -> usize {
+        match self {
+            Plain::Atomic => const { Plain::Atomic.shape(Some(SizeClass::new(0))).index() },
+            Plain::Normal => const { Plain::Normal.shape(Some(SizeClass::new(0))).index() },
+        }
+    }
+
     const fn of_size(self, bytes: usize) -> ObjectType {
         match self {
             Plain::Atomic => ObjectType::no_pointers(bytes),
@@ -56,8 +65,16 @@ const _: () = {
 /// their own, where the processor's addressing has the factor of two between them.
 #[inline(always)]
 fn opaque(mut number: usize) -> usize {
-    // SAFETY: it is no instruction.
-    unsafe { core::arch::asm!("/* {0} */", inlateout(reg) number, options(pure, nomem, nostack, preserves_flags)) };
+    // SAFETY: it is a comment, and no instruction.
+    #[cfg(target_arch = "x86_64")]
+    unsafe {
+        core::arch::asm!("# {0}", inlateout(reg) number, options(pure, nomem, nostack, preserves_flags))
+    };
+    // SAFETY: as above.
+    #[cfg(target_arch = "aarch64")]
+    unsafe {
+        core::arch::asm!("// {0}", inlateout(reg) number, options(pure, nomem, nostack, preserves_flags))
+    };
     number
 }
 
@@ -65,10 +82,10 @@ fn opaque(mut number: usize) -> usize {
 fn allocate(plain: Plain, n: usize) -> Ptr {
     let last = n.wrapping_sub(1);
     if last < EXACT {
-        let (first, before) = (plain.shape(Some(SizeClass::new(0))).index(), opaque(last & !(GRANULE - 1)));
+        let before = opaque(last & !(GRANULE - 1));
         let cell = before + GRANULE;
         // SAFETY: the slot leads to buffers of all plain shapes, which are this thread's.
-        let buffer = unsafe { &*slot::buffer(first).wrapping_byte_add(before * BUFFER_GRANULES) };
+        let buffer = unsafe { &*slot::buffer(plain.first()).wrapping_byte_add(before * BUFFER_GRANULES) };
         if let Some(object) = buffer.peek(cell) {
             // SAFETY: it is what `peek` returned, of the shape's size, and zero where it may hold pointers.
             unsafe { buffer.commit(object, cell) };
