@@ -582,8 +582,8 @@ void *hw_alloc_array_zeroed(hw_mutator *m, hw_type element, size_t n);
 hw_status hw_free(hw_mutator *m, void *object);
 
 /* The object that address points to or into; in *size (which may be NULL) the bytes that it may use. NULL if there is
- * none, or in an arena. Objects of other threads made since the last collection may not be found, and what that
- * collection found dead may be. */
+ * none, or in an arena. It finds each object that the calling thread can know of, whichever thread has made it, and none
+ * that was freed or that a collection has found dead. */
 void *hw_base(hw_mutator *m, const void *address, size_t *size);
 
 /* ------------------------------------------------------------------------------------------ stores of pointers -- */
@@ -924,6 +924,12 @@ hw_status hw_on_collection(hw_heap *heap, hw_collection_fn fn, void *arg, hw_err
  * Only what a collection has found dead is free: collect first. Other threads go on meanwhile. */
 hw_status hw_release_free_memory(hw_heap *heap, size_t *released);
 
+/* Change the options percent and limit of a heap in use (a limit of 0: none), from any thread; HW_EINVAL, and the heap stays
+ * as it is, if the value is out of range. The next collection honours them. A limit holds for requests for memory from now on;
+ * what is in use may be more. The heap's addresses do not change: with a limit it was made for twice that. */
+hw_status hw_percent_set(hw_heap *heap, uint32_t percent);
+hw_status hw_limit_set(hw_heap *heap, size_t limit);
+
 /* Times are nanoseconds, sizes bytes; p50 is the median, p99 the 99th percentile, max the longest, total the sum.
  * docs/guide/statistics.md says how to read them. */
 /* generated: statistics */
@@ -1117,6 +1123,8 @@ typedef struct hw_stats {
     uint64_t weak_cleared;
     /* How often collections have looked at one whose key was not marked yet when they came to it. */
     uint64_t weak_looked;
+    /* How often the program has switched collections off and not on again. */
+    uint64_t collections_off;
 } hw_stats;
 /* end: statistics */
 

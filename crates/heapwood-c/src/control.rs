@@ -121,6 +121,26 @@ pub unsafe extern "C" fn hw_release_free_memory(heap: Option<&HeapHandle>, relea
     Status::OK
 }
 
+/// Changes the growth percentage.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_percent_set(heap: Option<&HeapHandle>, percent: u32) -> Status {
+    let Some(heap) = heap else { return Status::EINVAL };
+    heap.heap.set_percent(percent).map_or(Status::EINVAL, |()| Status::OK)
+}
+
+/// Changes the limit; 0: none.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_limit_set(heap: Option<&HeapHandle>, limit: usize) -> Status {
+    let Some(heap) = heap else { return Status::EINVAL };
+    heap.heap.set_limit((limit != 0).then_some(limit)).map_or(Status::EINVAL, |()| Status::OK)
+}
+
 /// Writes the statistics.
 ///
 /// # Safety

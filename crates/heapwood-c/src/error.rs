@@ -126,7 +126,10 @@ impl Error {
             Error::ArraySize(..) => Status::ELIMIT,
             Error::ArrayOfTraced => Status::EDESC,
             Error::Alloc(
-                AllocError::Limit { .. } | AllocError::Memory { .. } | AllocError::ReservationFull { .. },
+                AllocError::Limit { .. }
+                | AllocError::Memory { .. }
+                | AllocError::CollectionsOff { .. }
+                | AllocError::ReservationFull { .. },
             ) => Status::ELIMIT,
             Error::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
             Error::Misuse(_)

@@ -4,6 +4,8 @@
 pub(crate) mod allocate;
 pub(crate) mod arena;
 pub(crate) mod attach;
+pub(crate) mod chains;
+mod collections_off;
 pub(crate) mod ephemeron;
 pub(crate) mod external;
 mod external_memory;

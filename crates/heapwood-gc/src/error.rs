@@ -39,6 +39,15 @@ pub enum AllocError {
         /// The part that arenas have.
         arenas: ArenaBytes,
     },
+    /// There is no room without a collection, and collections are off.
+    CollectionsOff {
+        /// The requested bytes.
+        bytes: usize,
+        /// The limit in bytes.
+        limit: Option<usize>,
+        /// How often they are off.
+        count: u32,
+    },
     /// The kernel gave no memory.
     Kernel(OsError),
     /// The heap has no room for the type's layout, or cannot use it.
@@ -146,6 +155,17 @@ impl fmt::Display for AllocError {
                 tell_room(f, *arenas, 0, "raise it")
             }
             AllocError::ReservationFull(e) => e.fmt(f),
+            AllocError::CollectionsOff { bytes, limit, count } => {
+                write!(f, "no room for {bytes} bytes without a collection")?;
+                if let Some(limit) = limit {
+                    write!(f, " under the heap's limit of {limit}")?;
+                }
+                write!(
+                    f,
+                    ", and the program has switched collections off {count} times more than on: switch them on, or raise the \
+                     limit"
+                )
+            }
             AllocError::Kernel(e) => e.fmt(f),
             AllocError::Layout(e) => e.fmt(f),
         }
@@ -454,11 +474,24 @@ pub enum MisuseError {
     OtherStack,
     /// The ticket of a collection is not one of this heap.
     NoTicket,
+    /// Collections are off, as often as this says.
+    CollectionsOff(u32),
+    /// Collections were switched on more often than off.
+    CollectionsOn,
 }
 
 impl fmt::Display for MisuseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            MisuseError::CollectionsOff(count) => {
+                return write!(
+                    f,
+                    "collections are off: the program has switched them off {count} times more than on: switch them on first"
+                );
+            }
+            MisuseError::CollectionsOn => {
+                "collections are on: the program has switched them on more often than off"
+            }
             MisuseError::InNative => "the heap is used inside a blocking region: end the region first",
             MisuseError::Tracing => {
                 "the heap is used inside a trace function, in the middle of a collection: such a function only reports \

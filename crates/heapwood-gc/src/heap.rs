@@ -353,11 +353,18 @@ impl Heap {
         self.state.wakeup().collected();
     }
 
-    /// Collects, on a thread without a running mutator; no other collection begins until the result is dropped.
-    pub(crate) fn collect_here(&self) -> impl Sized {
-        let (_, turn) = self.collector.collect(&self.state, || true, Cause::Program(Collection::Full));
+    /// Collects, on a thread without a running mutator, unless collections are off; whether it has. No other collection begins
+    /// until the result is dropped.
+    pub(crate) fn collect_here(&self) -> (bool, impl Sized) {
+        let (collected, turn) =
+            self.collector.collect(&self.state, || true, Cause::Program(Collection::Full));
         self.collected();
-        turn
+        (collected, turn)
+    }
+
+    /// The error of a collection that did not come since collections are off.
+    pub(crate) fn refusal(&self) -> MisuseError {
+        MisuseError::CollectionsOff(self.space().collections_off())
     }
 
     /// Changes the growth percentage, from the next collection on.
@@ -376,6 +383,49 @@ impl Heap {
             self.space().set_goal(least);
             self.space().set_budget(least.saturating_sub(self.state.cycles().live()));
         }
+    }
+
+    /// The growth percentage.
+    pub fn percent(&self) -> u32 {
+        self.pacer().percent()
+    }
+
+    /// Changes the limit on the heap's bytes; `None`: only its reservation bounds it. Requests for memory are refused from now on if
+    /// what is in use exceeds it, and the next collection's goal keeps below it. The reservation does not grow: a heap that was made
+    /// with a limit has addresses for twice that.
+    ///
+    /// # Errors
+    /// It is less than the least limit. Nothing has changed.
+    pub fn set_limit(&self, limit: Option<usize>) -> Result<(), HeapError> {
+        if let Some(limit) = limit {
+            Config::DEFAULT.limit(limit).check()?;
+        }
+        let _no_preempt = record().no_preempt();
+        self.space().set_limit(limit);
+        self.pacer().set_limit(limit);
+        Ok(())
+    }
+
+    /// The limit on the heap's bytes.
+    pub fn limit(&self) -> Option<usize> {
+        self.space().limit()
+    }
+
+    /// Changes how many threads mark, from the next full collection on; `None`: as many as profit.
+    ///
+    /// # Errors
+    /// There are no so many markers. Nothing has changed.
+    pub fn set_mark_threads(&self, threads: Option<usize>) -> Result<(), HeapError> {
+        if let Some(threads) = threads {
+            Config::DEFAULT.mark_threads(threads).check()?;
+        }
+        self.state.set_mark_threads(threads);
+        Ok(())
+    }
+
+    /// How many threads mark, if that was set.
+    pub fn mark_threads(&self) -> Option<usize> {
+        self.state.mark_threads()
     }
 
     /// The number of attached threads. If it is 0, the last has left completely.

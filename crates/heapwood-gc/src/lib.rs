@@ -48,6 +48,7 @@ mod state;
 pub use collect::{CollectionHook, CollectionKind, CollectionMoment};
 pub use entry::arena::{MutatorArenas, arena_handle_error};
 pub use entry::attach::Attached;
+pub use entry::chains::Chain;
 pub use entry::finalize::{FinalizeOrder, Finalized, FinalizerQueue, FinalizerToken};
 #[doc(hidden)]
 pub use entry::marking::IncrementalMarking;
@@ -59,7 +60,7 @@ pub use error::{
 };
 pub use heap::object_type::{Described, ObjectType, slice_scan};
 pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes, QuietHeap};
-pub use heapwood_heap::ClassParts;
+pub use heapwood_heap::{ClassParts, ObjectInfo};
 pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::Tracer;
 pub use mutator::barrier::WriteBarrier;

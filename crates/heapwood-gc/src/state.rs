@@ -45,7 +45,7 @@ use crate::inject::FaultInjector;
 use crate::settings::options::{Config, Generational};
 use alone::Alone;
 use barrier_bits::VERIFY;
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use fork_gate::ForkGate;
 use heapwood_heap::{Collection, Space};
 use heapwood_os::ForkLock;
@@ -88,6 +88,8 @@ pub(crate) struct State {
     wakeup: Wakeup,
     fork_gate: ForkGate,
     alone: Alone,
+    /// How many threads mark; 0: as many as profit.
+    mark_threads: AtomicUsize,
     faults: FaultInjector,
 }
 
@@ -123,6 +125,7 @@ impl State {
             wakeup: Wakeup::default(),
             fork_gate: ForkGate::new(forking),
             alone: Alone::new(),
+            mark_threads: AtomicUsize::new(config.mark_threads.unwrap_or(0)),
             faults: FaultInjector::default(),
         }
     }
@@ -131,6 +134,16 @@ impl State {
     #[inline(always)]
     pub(crate) fn faults(&self) -> &FaultInjector {
         &self.faults
+    }
+
+    /// How many threads mark, if that was set.
+    pub(crate) fn mark_threads(&self) -> Option<usize> {
+        Some(self.mark_threads.load(Ordering::Relaxed)).filter(|&threads| threads != 0)
+    }
+
+    /// Sets it, from the next full collection on.
+    pub(crate) fn set_mark_threads(&self, threads: Option<usize>) {
+        self.mark_threads.store(threads.unwrap_or(0), Ordering::Relaxed);
     }
 
     /// The word on which the heap's own thread sleeps.

@@ -54,6 +54,7 @@ mod young_pages_view;
 
 pub use address::{Address, ObjectRef};
 pub use alloc::alloc_buffer::AllocBuffer;
+pub use alloc::find::ObjectInfo;
 pub use alloc::large::LargePages;
 pub use alloc::owner::Owner;
 pub use alloc::thread_cache::ThreadCache;

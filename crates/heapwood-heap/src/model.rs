@@ -6,6 +6,7 @@
 
 mod beside;
 mod left_out;
+mod lookups;
 mod publication;
 
 use crate::address::Address;

@@ -100,6 +100,8 @@ pub(crate) mod mutant {
     pub(crate) const ENTRY_LATE: u8 = 4;
     pub(crate) const PLAIN_ENTRY: u8 = 5;
     pub(crate) const BIT_UNORDERED: u8 = 6;
+    /// The bits of freed cells go before a buffer has them.
+    pub(crate) const TAKEN_FIRST: u8 = 7;
     /// A process has one model with a mutant, or none.
     pub(crate) static LEFT_OUT: AtomicU8 = AtomicU8::new(0);
 

@@ -13,6 +13,7 @@
 use crate::address::{Address, ObjectRef};
 use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::alloc::allocator::Allocator;
+use crate::alloc::find::{self, ObjectInfo};
 use crate::alloc::large::LargePages;
 use crate::alloc::owner::Owner;
 use crate::alloc::thread_cache::ThreadCache;
@@ -172,6 +173,12 @@ impl Space {
         self.heap().find(address)
     }
 
+    /// The object that `address` points to or into, if it exists, for any thread: it finds each object that the calling thread can
+    /// know of. It takes the central lock; [`Owner::find_info`] mostly does not.
+    pub fn find_info(&self, address: Address) -> Option<ObjectInfo> {
+        find::find(&self.allocator, address)
+    }
+
     /// Whether the program has freed objects itself.
     pub fn has_explicit_frees(&self) -> bool {
         self.heap().freed().were_noted()
@@ -317,6 +324,32 @@ impl Space {
         let (marks, base) = (self.heap().marks(), self.base().get());
         // SAFETY: contract 1; the marks up to the committed end are committed.
         unsafe { marks.clear_marks(base, base + self.committed_end()) };
+    }
+
+    /// Switches collections off once more: none is due until they have been switched on as often. Returns how often they are off.
+    pub fn switch_collections_off(&self) -> u32 {
+        self.sweeper().switch_collections_off()
+    }
+
+    /// Takes that back once; `None` if they are on. What was allocated meanwhile counts: a collection may be due at once.
+    pub fn switch_collections_on(&self) -> Option<u32> {
+        self.sweeper().switch_collections_on()
+    }
+
+    /// How often collections are off: none may begin unless it is 0.
+    #[inline]
+    pub fn collections_off(&self) -> u32 {
+        self.sweeper().collections_off()
+    }
+
+    /// The limit on the bytes of pages in use.
+    pub fn limit(&self) -> Option<usize> {
+        self.heap().limit()
+    }
+
+    /// Sets it, from the next request for pages on. What is in use may be more: then requests are refused.
+    pub fn set_limit(&self, limit: Option<usize>) {
+        self.heap().set_limit(self.sweeper().lock().growth(), limit);
     }
 
     /// Sets the bytes that may be allocated before the next collection is due.

@@ -776,6 +776,10 @@ static void statistics(void) {
     CHECK(hw_stats_get(NULL, &newer.known) == HW_EINVAL && hw_collect(NULL) == HW_EINVAL);
     size_t released = 1;
     CHECK(hw_release_free_memory(NULL, &released) == HW_EINVAL && released == 1);
+    CHECK(hw_percent_set(NULL, 100) == HW_EINVAL && hw_percent_set(heap, 0) == HW_EINVAL);
+    CHECK(hw_percent_set(heap, 100) == HW_OK && hw_percent_set(heap, 150) == HW_OK);
+    CHECK(hw_limit_set(NULL, 0) == HW_EINVAL && hw_limit_set(heap, 1) == HW_EINVAL);
+    CHECK(hw_limit_set(heap, (size_t)1 << 30) == HW_OK && hw_limit_set(heap, 0) == HW_OK);
     CHECK(hw_release_free_memory(heap, &released) == HW_OK && hw_release_free_memory(heap, NULL) == HW_OK);
     /* The memory of a dead large object is released. */
     hw_mutator *m = join(heap);

@@ -35,7 +35,10 @@ impl HeapJob for ConcurrentMarking {
                 MarkingRequest::IfAsked => {}
             }
             // A marking that was active when the program asked is not what it waits for.
-            while state.full_collections().is_owed() && !requests.stops() {
+            while state.full_collections().is_owed()
+                && state.space().collections_off() == 0
+                && !requests.stops()
+            {
                 collector.mark_concurrently(state, true);
             }
         }

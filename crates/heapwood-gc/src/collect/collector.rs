@@ -357,7 +357,7 @@ impl Collector {
         if cause == Cause::Program(Collection::Young) {
             work.nursery.ask();
         }
-        if !wanted() || self.starts_marking(state, &mut work, cause) {
+        if state.space().collections_off() != 0 || !wanted() || self.starts_marking(state, &mut work, cause) {
             return (false, work);
         }
         let cpu = clock::thread_cpu_ns();
@@ -374,6 +374,16 @@ impl Collector {
         }
         self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
         (true, work)
+    }
+
+    /// Waits until no collection is under way; one that marks beside the program is ended now, in a stop. Called on a thread
+    /// without a running mutator, when collections are off.
+    pub(crate) fn end_collections(&self, state: &State) {
+        let mut work = self.lock_work();
+        if work.session.is_active() {
+            let Ok(()) =
+                self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, &mut work);
+        }
     }
 
     /// Whether a budget ended where a concurrent marking is to start. Then that is asked for, and nothing is collected: there is

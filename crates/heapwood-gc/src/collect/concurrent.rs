@@ -157,6 +157,7 @@ impl Collector {
 
     fn make_for_marker(&self, state: &State, work: &mut Work, pause: MarkerPause) {
         match pause {
+            MarkerPause::Start { .. } if state.space().collections_off() != 0 => {}
             MarkerPause::Start { at_once } if work.session.is_none() => {
                 let session = self.may_mark_beside(state).then(|| work.marking.new_session(state));
                 let Some(Ok(session)) = session else {

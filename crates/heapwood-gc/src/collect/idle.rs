@@ -22,7 +22,7 @@ pub(crate) enum TryCollect {
     Collected,
     /// A marking has begun, which the marker ends.
     Begun,
-    /// It is being collected, or was, or the program has a part in it.
+    /// It is being collected, or was, or the program has a part in it, or collections are off.
     NotNeeded,
     /// The mutator of this thread runs, and did not stop.
     Withdrawn(u32),
@@ -40,7 +40,11 @@ impl Collector {
         let is_beside = self.marks_concurrently(state) && has_marker();
         let Some(mut work) = self.try_lock_work() else { return TryCollect::NotNeeded };
         // The program is not called on this thread.
-        if !wanted() || work.session.is_active() || work.calls_program() {
+        if !wanted()
+            || state.space().collections_off() != 0
+            || work.session.is_active()
+            || work.calls_program()
+        {
             return TryCollect::NotNeeded;
         }
         let cpu = clock::thread_cpu_ns();

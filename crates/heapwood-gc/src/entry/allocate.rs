@@ -64,7 +64,7 @@ impl Mutator {
     }
 
     /// Remembers the old cells that the program freed and that a buffer is about to give out.
-    fn remember_reused(&self, shape: ShapeId, cell: usize) {
+    pub(super) fn remember_reused(&self, shape: ShapeId, cell: usize) {
         if self.barrier().flag() != 0 && self.owned().reuses_old(shape) {
             self.barrier().remember_reused(self.buffer(shape).freed_run(cell));
         }
@@ -154,10 +154,9 @@ impl Mutator {
         if state.finalizers().calls() {
             self.call_finalizers();
         }
-        match state.stress() {
-            Some(Collection::Full) => self.collect().map_err(AllocError::Misuse)?,
-            Some(Collection::Young) => self.collect_young().map_err(AllocError::Misuse)?,
-            None => {}
+        if let Some(kind) = state.stress().filter(|_| space.collections_off() == 0) {
+            // Another thread may switch collections off meanwhile.
+            heap.collect_if(self, || true, Cause::Program(kind)).map_err(AllocError::Misuse)?;
         }
         if state.full_collections().is_due() {
             // The program has asked for a collection that no marker makes. A thread that cannot collect leaves it to the next.
@@ -179,6 +178,14 @@ impl Mutator {
                 Err(refused) => refused,
             };
             let due = matches!(refused, SpaceError::CollectionDue);
+            let count = space.collections_off();
+            if count != 0 {
+                match due {
+                    // They were switched off just now.
+                    true => continue,
+                    false => return Err(self.refused_without_collection(bytes, refused, count)),
+                }
+            }
             match refused {
                 // Other threads may have used up a new budget meanwhile, so a second due collection is no failure.
                 SpaceError::CollectionDue => {}
@@ -244,6 +251,15 @@ impl Mutator {
         collections < MOST_WAITED_FOR && (was_taken() || arenas())
     }
 
+    /// The error of an allocation that would need a collection while these are off.
+    #[cold]
+    fn refused_without_collection(&self, bytes: usize, refused: SpaceError, count: u32) -> AllocError {
+        match refused {
+            SpaceError::Kernel(e) => AllocError::Kernel(e),
+            _ => AllocError::CollectionsOff { bytes, limit: self.heap().limit(), count },
+        }
+    }
+
     #[cold]
     fn allocation_error(&self, bytes: usize, refused: SpaceError) -> AllocError {
         let arenas = {
@@ -267,9 +283,9 @@ impl Mutator {
     ///
     /// # Errors
     /// The mutator cannot be used now ([`Mutator::check`]), or the thread runs on another stack than that with which it
-    /// was attached, which cannot be scanned.
+    /// was attached, which cannot be scanned; or collections are off.
     pub fn collect(&self) -> Result<(), MisuseError> {
-        self.heap().collect_if(self, || true, Cause::Program(Collection::Full)).map(|_| ())
+        self.collect_now(Collection::Full)
     }
 
     /// The same with a young collection, if the heap has young collections now, and otherwise a full one.
@@ -277,6 +293,13 @@ impl Mutator {
     /// # Errors
     /// As for [`Mutator::collect`].
     pub fn collect_young(&self) -> Result<(), MisuseError> {
-        self.heap().collect_if(self, || true, Cause::Program(Collection::Young)).map(|_| ())
+        self.collect_now(Collection::Young)
+    }
+
+    fn collect_now(&self, kind: Collection) -> Result<(), MisuseError> {
+        match self.heap().collect_if(self, || true, Cause::Program(kind))? {
+            true => Ok(()),
+            false => Err(self.heap().refusal()),
+        }
     }
 }

@@ -96,14 +96,14 @@ impl Heap {
     /// begins after the call has ended when this returns.
     ///
     /// # Errors
-    /// The thread is attached, and its mutator cannot be used now ([`Mutator::collect`]).
+    /// The thread is attached, and its mutator cannot be used now ([`Mutator::collect`]); or collections are off.
     pub fn collect(&self) -> Result<(), MisuseError> {
         match Mutator::here(self) {
             // SAFETY: it is this thread's, and stays attached during the call.
             Some(mutator) => unsafe { mutator.as_ref() }.collect(),
             None => {
-                let _turn = record().elsewhere(None, |_| self.collect_here());
-                Ok(())
+                let (collected, _turn) = record().elsewhere(None, |_| self.collect_here());
+                if collected { Ok(()) } else { Err(self.refusal()) }
             }
         }
     }

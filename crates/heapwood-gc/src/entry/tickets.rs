@@ -42,10 +42,13 @@ impl Mutator {
     /// whether it has ended.
     ///
     /// # Errors
-    /// The mutator cannot be used now ([`Mutator::check`]).
+    /// The mutator cannot be used now ([`Mutator::check`]), or collections are off.
     pub fn start_collection(&self) -> Result<CollectionTicket, MisuseError> {
         self.check()?;
         let (heap, state) = (self.heap(), self.shared());
+        if heap.space().collections_off() != 0 {
+            return Err(heap.refusal());
+        }
         // A marking that goes on keeps what was reachable when it began.
         let number = state.full_collections().ask(state.cycles(), state.barrier() & MARK != 0);
         if heap.has_marker() {
@@ -67,6 +70,9 @@ impl Mutator {
         let number = ticket.number(heap)?;
         let has_ended = || full.has_ended(number);
         while !has_ended() {
+            if heap.space().collections_off() != 0 {
+                return Err(heap.refusal());
+            }
             if heap.has_marker() {
                 let posted = heap.state().posted();
                 self.blocking(|| full.sleep_until_ended(number, || requests.stops() || posted.is_posted()))?;

@@ -151,6 +151,7 @@ impl<'h> HeapInspector<'h> {
         let mut stats = Stats {
             weak_cleared,
             weak_looked,
+            collections_off: self.state.space().collections_off(),
             finalizers,
             finalizers_queued,
             finalized,

@@ -1,9 +1,10 @@
-//! The objects of a heap, found by their addresses. Invariant: nothing here needs a mutator, so objects that a thread
-//! has allocated since the last collection may be unknown.
+//! The objects of a heap, found by their addresses. Invariant: nothing here needs a mutator; `find` knows the objects of all
+//! of them.
 
 #[cfg(doc)]
 use crate::mutator::Mutator;
-use heapwood_heap::{Address, ArenaHeader, Object, ObjectRef, ScanKind, Space, publication};
+use crate::process::record;
+use heapwood_heap::{Address, ArenaHeader, Object, ObjectInfo, ObjectRef, ScanKind, Space, publication};
 
 /// The objects of a heap.
 #[derive(Clone, Copy)]
@@ -15,12 +16,18 @@ impl<'h> HeapObjects<'h> {
         HeapObjects(space)
     }
 
-    /// The object that `addr` points to or into. Objects allocated since the last collection may be missing (see
-    /// [`Mutator::find`]). It finds no values in arenas, which have no bits of their own.
+    /// The object that `addr` points to or into, whichever thread has made it: each that the calling thread can know of, and
+    /// none that was freed, or that a collection has found dead. It finds no values in arenas, which have no bits of their
+    /// own. It takes a lock of all mutators; [`Mutator::find`] mostly does not.
     pub fn find(self, addr: usize) -> Option<Object> {
+        self.find_info(addr).map(|info| Object { base: info.base, bytes: info.bytes })
+    }
+
+    /// The same with what the heap knows of the object.
+    pub fn find_info(self, addr: usize) -> Option<ObjectInfo> {
         publication::observe();
-        let address = Address::new(addr);
-        self.0.find(address).filter(|_| self.0.arenas().find(address).is_none())
+        let _no_preempt = record().no_preempt();
+        self.0.find_info(Address::new(addr))
     }
 
     /// Whether an object may begin at `addr`: a cell or a large object that the program has not freed, or an address in

@@ -29,6 +29,8 @@ pub(crate) struct Marking {
     rescan: RescanSet,
     /// The configured capacity of each stack, if any.
     edges: Option<usize>,
+    /// How many threads mark, if that was set.
+    threads: Option<usize>,
     /// The most threads that mark.
     markers: usize,
     /// Helpers take part in every marking.
@@ -43,31 +45,52 @@ pub(crate) struct Marking {
     help: HelpPolicy,
 }
 
+/// How many threads mark in a stop, and beside the program, if this many are set.
+fn teams(threads: Option<usize>) -> (usize, usize) {
+    let most = Config::MOST_MARK_THREADS as usize;
+    let (markers, beside) = match threads {
+        Some(threads) => (threads, threads / 2),
+        None => (cores::available().min(most), cores::available() / 4),
+    };
+    (markers, beside.min(most))
+}
+
 impl Marking {
     /// For a heap with these options and this reservation.
     pub(crate) fn new(kernel: KernelRef, config: &Config, reservation: usize) -> Result<Self, OsError> {
         let edges = config.mark_stack.map(|edges| edges as usize);
-        let most = Config::MOST_MARK_THREADS as usize;
+        let (markers, beside) = teams(config.mark_threads);
         Ok(Marking {
             kernel,
             stacks: MarkStacks::sized(kernel, edges, reservation)?,
             spare: None,
             rescan: RescanSet::new(kernel, reservation)?,
             edges,
-            markers: config.mark_threads.unwrap_or_else(|| cores::available().min(most)),
+            threads: config.mark_threads,
+            markers,
             always: config.mark_threads.is_some(),
-            beside: config
-                .mark_threads
-                .map_or_else(|| cores::available() / 4, |threads| threads / 2)
-                .min(most),
+            beside,
             workers: None,
             helpers: 0,
             help: HelpPolicy::default(),
         })
     }
 
-    /// Before the stop of a full collection: decides how many helpers take part, and starts them the first time.
-    pub(crate) fn prepare(&mut self, space: &Space) {
+    /// Takes over how many threads are to mark, if that has changed. No marking uses the helpers now.
+    fn set_threads(&mut self, threads: Option<usize>) {
+        if self.threads != threads {
+            self.threads = threads;
+            (self.markers, self.beside) = teams(threads);
+            self.always = threads.is_some();
+            // Others are started when they are needed.
+            self.workers = None;
+        }
+    }
+
+    /// Before the stop of a full collection: decides how many helpers take part, and starts them the first time; `threads` are to
+    /// mark, if that was set.
+    pub(crate) fn prepare(&mut self, space: &Space, threads: Option<usize>) {
+        self.set_threads(threads);
         let helps =
             self.markers > 1 && (self.always || self.help.wants_help(space.memory().resident_bytes()));
         self.helpers = if helps { self.markers - 1 } else { 0 };

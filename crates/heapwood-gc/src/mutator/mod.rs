@@ -53,7 +53,9 @@ use core::mem::offset_of;
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
-use heapwood_heap::{Address, AllocBuffer, MAX_SHAPES, Object, Owner, ShapeId, ThreadCache, publication};
+use heapwood_heap::{
+    Address, AllocBuffer, MAX_SHAPES, Object, ObjectInfo, Owner, ShapeId, ThreadCache, publication,
+};
 use heapwood_os::threads::stack::thread_pointer;
 use heapwood_os::threads::sync::{AtomicU32, Futex};
 use heapwood_os::{KernelRef, OsError, Reservation};
@@ -241,24 +243,28 @@ impl Mutator {
         unsafe { &*self.client.get().cast::<Cell<usize>>() }
     }
 
-    /// The object that `addr` points to or into: as [`HeapObjects::find`](crate::HeapObjects::find), and exact for
-    /// objects that this thread allocated.
+    /// The object that `addr` points to or into, whichever thread has made it: as
+    /// [`HeapObjects::find`](crate::HeapObjects::find), and mostly without a lock.
     pub fn find(&self, addr: usize) -> Option<Object> {
-        // Only the collector treats an arena chunk as an object.
-        self.find_known(addr).filter(|_| self.shared().space().arenas().find(Address::new(addr)).is_none())
+        self.find_info(addr).map(|info| Object { base: info.base, bytes: info.bytes })
     }
 
-    /// The same; a value in an arena resolves to its chunk.
-    fn find_known(&self, addr: usize) -> Option<Object> {
+    /// The same with what the heap knows of the object.
+    pub fn find_info(&self, addr: usize) -> Option<ObjectInfo> {
         publication::observe();
         match self.check() {
             Ok(()) => {
                 let _no_preempt = self.record().no_preempt();
-                self.owned().find(Address::new(addr))
+                self.owned().find_info(Address::new(addr))
             }
             // This thread may not read the mutator's buffers now.
-            Err(_) => self.shared().space().find(Address::new(addr)),
+            Err(_) => self.heap().objects().find_info(addr),
         }
+    }
+
+    /// The object that `addr` points to or into; a value in an arena resolves to its chunk.
+    fn find_known(&self, addr: usize) -> Option<Object> {
+        self.find(addr).or_else(|| self.shared().space().find(Address::new(addr)))
     }
 
     /// The right to its allocation buffers: the holder of a reference to a mutator is its thread, or has stopped it.

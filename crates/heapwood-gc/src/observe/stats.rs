@@ -269,4 +269,6 @@ stats! {
     weak_cleared: u64, Count, Total;
     /// How often collections have looked at one whose key was not marked yet when they came to it.
     weak_looked: u64, Count, Total;
+    /// How often the program has switched collections off and not on again.
+    collections_off: u32, Count, Level;
 }

@@ -35,9 +35,13 @@ fn goal((live, external): (usize, usize), growth: usize, bounds: Bounds) -> usiz
 pub(crate) struct GoalPacer {
     percent: AtomicU32,
     min_heap: AtomicUsize,
-    limit: Option<usize>,
+    /// [`NO_LIMIT`]: none.
+    limit: AtomicUsize,
     room: Room,
 }
+
+/// No limit.
+const NO_LIMIT: usize = usize::MAX;
 
 impl GoalPacer {
     /// For a heap with these settings, in this process.
@@ -45,7 +49,7 @@ impl GoalPacer {
         GoalPacer {
             percent: AtomicU32::new(config.percent),
             min_heap: AtomicUsize::new(room.min_heap(config)),
-            limit: config.limit,
+            limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
             room,
         }
     }
@@ -62,9 +66,19 @@ impl GoalPacer {
         bytes
     }
 
+    /// Changes the limit.
+    pub(crate) fn set_limit(&self, limit: Option<usize>) {
+        self.limit.store(limit.unwrap_or(NO_LIMIT), Ordering::Relaxed);
+    }
+
+    fn limit(&self) -> Option<usize> {
+        let limit = self.limit.load(Ordering::Relaxed);
+        (limit != NO_LIMIT).then_some(limit)
+    }
+
     /// The bounds of the goal of a heap with `backed` bytes of memory behind its pages. May ask the kernel.
     pub(crate) fn bounds(&self, backed: usize) -> Bounds {
-        Bounds { least: self.min_heap.load(Ordering::Relaxed), limit: self.limit, soft: self.room.goal(backed) }
+        Bounds { least: self.min_heap.load(Ordering::Relaxed), limit: self.limit(), soft: self.room.goal(backed) }
     }
 
     /// The most that the heap may grow by, in hundredths of what is alive.
@@ -81,7 +95,7 @@ impl GoalPacer {
     /// outside it now.
     pub(crate) fn is_near_limit(&self, (live, external): (usize, usize)) -> bool {
         let near = |bytes: usize, bound: usize| bytes >= bound - bound / NEAR;
-        match (self.limit, self.room.most()) {
+        match (self.limit(), self.room.most()) {
             (Some(limit), _) => near(live.saturating_add(external), limit),
             (None, Some(most)) => near(live, most),
             (None, None) => false,
@@ -96,7 +110,7 @@ impl GoalPacer {
         (live, external): (usize, usize),
         allocated: usize,
     ) -> bool {
-        let most = self.limit.map_or(most, |limit| limit.saturating_sub(external));
+        let most = self.limit().map_or(most, |limit| limit.saturating_sub(external));
         let left = most.saturating_sub(live);
         left > most / 8 && allocated >= left / 2
     }

@@ -6,29 +6,37 @@
 //! shared span, and the buffer has no span; nor has it with a run of cells that the program freed. A buffer without a run has cursor and limit 0, which sends every request to
 //! the slow path.
 //!
-//! Invariant: only the owning thread changes a buffer, except while that thread is stopped. The mutator's other state
-//! of the shape is in `cached_spans`.
+//! Invariant: only the owning thread changes a buffer, except while that thread is stopped. Others may look where its run
+//! is (`find`): so the span is stored before the cursor, and a buffer gives up its run before its span. The mutator's other
+//! state of the shape is in `cached_spans`.
 
+use crate::alloc::chain::chain;
+use crate::alloc::shared_cell::SharedCell;
 use crate::granule::{GRANULE, GRANULE_LOG};
 use crate::publication;
 use crate::spans::span::NO_SPAN;
 use core::cell::Cell;
 use core::ops::Range;
 use core::ptr::NonNull;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use heapwood_os::memory::region::Zeroed;
+use heapwood_os::threads::sync::yield_now;
+use heapwood_os::threads::watched::AtomicU32;
+#[cfg(all(test, loom))]
+use heapwood_os::threads::watched::Watch;
 use heapwood_pages::PageIndex;
 
 /// One shape's run of free cells. Inline code outside this library reads the first 20 bytes: their layout is frozen.
 #[repr(C, align(32))]
 pub struct AllocBuffer {
     /// The next free cell.
-    cursor: Cell<usize>,
+    cursor: SharedCell,
     /// One past the last free cell of the run.
-    limit: Cell<usize>,
+    limit: SharedCell,
     /// The cell size; 0 until this mutator first uses the shape.
     cell_size: Cell<u32>,
     /// The first page of the run's span; 0 for none.
-    span: Cell<u32>,
+    span: AtomicU32,
     /// Bytes of free cells in the span beyond the limit.
     beyond: Cell<u32>,
     /// Bytes of dead cells below the start of the span's fresh range. They stay unused until the span is swept.
@@ -68,6 +76,19 @@ impl AllocBuffer {
         self.cursor.set(cell.as_ptr() as usize + size);
     }
 
+    /// Links `cells` cells of `size` bytes from the cursor on through their first words, the last to 0, before they are taken.
+    pub fn chain(&self, cells: usize, size: usize) {
+        let start = self.cursor.get();
+        assert!(cells * size <= self.room());
+        // SAFETY: the cells are those of the run.
+        unsafe { chain(start..start + cells * size, size, false) };
+    }
+
+    /// Whether its run is one of a span of its own.
+    pub fn has_span(&self) -> bool {
+        self.span().is_some()
+    }
+
     /// Bytes left in the run.
     pub fn room(&self) -> usize {
         self.limit.get() - self.cursor.get()
@@ -76,7 +97,7 @@ impl AllocBuffer {
     /// The cells of `size` bytes in a run without a span, which the program may have freed.
     #[inline]
     pub fn freed_run(&self, size: usize) -> impl Iterator<Item = usize> {
-        let end = if self.span.get() == NO_SPAN { self.limit.get() } else { 0 };
+        let end = if self.span.load(Relaxed) == NO_SPAN { self.limit.get() } else { 0 };
         (self.cursor.get()..end).step_by(size)
     }
 
@@ -87,7 +108,7 @@ impl AllocBuffer {
 
     /// The address of the cursor.
     pub(crate) fn cursor_address(&self) -> usize {
-        self.cursor.as_ptr() as usize
+        (&raw const self.cursor) as usize
     }
 
     /// The cursor: cells of the span below it are allocated.
@@ -104,7 +125,7 @@ impl AllocBuffer {
     /// The first page of its span, if it has one.
     #[inline]
     pub(crate) fn span(&self) -> Option<PageIndex> {
-        (self.span.get() != NO_SPAN).then(|| PageIndex(self.span.get() as usize))
+        (self.span.load(Relaxed) != NO_SPAN).then(|| PageIndex(self.span.load(Relaxed) as usize))
     }
 
     /// Bytes of free cells left in its span, in the run and beyond.
@@ -153,14 +174,15 @@ impl AllocBuffer {
     /// Whether an address lies in a run without a span: a freed cell that is about to be used again.
     #[inline]
     pub(crate) fn has_in_freed_run(&self, addr: usize) -> bool {
-        self.span.get() == NO_SPAN && addr.wrapping_sub(self.cursor.get()) < self.room()
+        self.span.load(Relaxed) == NO_SPAN && addr.wrapping_sub(self.cursor.get()) < self.room()
     }
 
     /// Sets the span, with `free` bytes of free cells; the search for runs begins at its frontier.
     pub(crate) fn own(&self, page: PageIndex, frontier: usize, cell: usize, free: usize) {
         self.cell_size.set(cell as u32);
-        self.span.set(page.0 as u32);
-        self.move_to(frontier..frontier);
+        self.span.store(page.0 as u32, Release);
+        self.cursor.release(frontier);
+        self.limit.set(frontier);
         self.set_unused(free, 0);
     }
 
@@ -176,10 +198,51 @@ impl AllocBuffer {
         self.limit.set(self.limit.get() << GRANULE_LOG);
     }
 
+    /// Another thread asks for the cursor of the owner's run, if it is in the span that begins at `page`; 0 before its first
+    /// run there. All objects that the asking thread can know of there lie below it.
+    pub(crate) fn cursor_in(&self, page: PageIndex) -> Option<usize> {
+        let is_there = || self.span.load(Acquire) as usize == page.0;
+        if !is_there() {
+            return None;
+        }
+        let cursor = self.cursor.observe();
+        is_there().then_some(cursor)
+    }
+
+    /// Another thread asks whether a cell is in a run of freed cells. `freed_runs` is odd while the mutator gets one: if it is
+    /// even and does not change, cursor and limit are those of one run, or the run is over.
+    pub(crate) fn is_about_to_reuse(&self, cell: usize, freed_runs: impl Fn() -> u32) -> bool {
+        loop {
+            let begun = freed_runs();
+            let has_span = || self.span.load(Acquire) != NO_SPAN;
+            let had_span = has_span();
+            let (cursor, mut limit) = (self.cursor.observe(), self.limit.observe());
+            if limit < cursor {
+                // A closed buffer.
+                limit <<= GRANULE_LOG;
+            }
+            let is_in_run = !had_span && !has_span() && cursor <= cell && cell < limit;
+            if begun.is_multiple_of(2) && freed_runs() == begun {
+                return is_in_run;
+            }
+            // A few stores later it is even.
+            yield_now();
+        }
+    }
+
+    /// Has a model watch what other threads load.
+    #[cfg(all(test, loom))]
+    pub(crate) fn watch(&self, watch: &Watch) {
+        self.cursor.watch(watch);
+        self.limit.watch(watch);
+        watch.add(&self.span);
+    }
+
     /// Drops the run and the span.
     pub(crate) fn reset(&self) {
-        self.move_to(0..0);
-        self.span.set(NO_SPAN);
+        self.cursor.release(0);
+        self.limit.release(0);
+        self.span.store(NO_SPAN, Release);
         self.set_unused(0, 0);
     }
 }

@@ -2,6 +2,7 @@
 //! buffer is of the buffer's shape, swept, and on no list.
 
 use crate::alloc::alloc_buffer::AllocBuffer;
+use crate::alloc::chain::chain;
 use crate::alloc::runs::free_run;
 use crate::config::SpaceConfig;
 use crate::error::ShapeError;
@@ -108,6 +109,30 @@ impl Allocator {
             // SAFETY: the run's cells are free, and this thread owns the span.
             unsafe { (run.start as *mut u8).write_bytes(0, run.len()) };
         }
+        buffer.set_run(run);
+        true
+    }
+
+    /// Moves `buffer` to the next run of free cells of its span, as [`next_run`](Self::next_run), of at most `bytes` bytes or one cell.
+    /// The first word of each cell holds the address of the next one, that of the last 0; other words are zero where they may
+    /// hold pointers. Both in one pass.
+    pub(crate) fn next_chain(
+        &self,
+        buffer: &AllocBuffer,
+        page: PageIndex,
+        shape: SmallShape<'_>,
+        bytes: usize,
+    ) -> bool {
+        let (heap, class) = (self.sweeper.heap(), shape.size_class());
+        let span = heap.spans().own(page);
+        let mut run = free_run(heap.marks(), class, buffer.limit()..span.cells_end());
+        if run.is_empty() {
+            return false;
+        }
+        let most = if self.has_single_cells() { 1 } else { (bytes / class.cell_size()).max(1) };
+        run.end = run.end.min(run.start + most * class.cell_size());
+        // SAFETY: the run's cells are free, and this thread owns the span.
+        unsafe { chain(run.clone(), class.cell_size(), self.must_zero(shape, false) && !span.is_fresh()) };
         buffer.set_run(run);
         true
     }

@@ -54,6 +54,7 @@ impl Owner<'_> {
             self.cache().end_credit();
             return Err(SpaceError::CollectionDue);
         }
+        self.join_run_owners(&mut central);
         let (share, credit) = (central.share(), central.credit());
         let batch = (credit / request.span_pages().0 as u32).min(cached.next_batch(cycle)).max(1);
         let most = batch.min(wanted).max(1);

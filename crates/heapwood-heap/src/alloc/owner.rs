@@ -16,7 +16,10 @@ use crate::layout::shape::{ScanKind, Shape, SmallShape};
 use crate::layout::shape_id::ShapeId;
 use crate::marks::Marks;
 use crate::pages::page_blocks::CacheTarget;
-use crate::pages::page_heap::{Object, PageHeap};
+use crate::pages::page_heap::PageHeap;
+#[cfg(loom)]
+use crate::publication::mutant;
+use crate::reclaim::central::Central;
 use crate::reclaim::sweeper::Sweeper;
 use crate::spans::span::Span;
 use crate::spans::young_pages::epoch_of;
@@ -83,6 +86,17 @@ impl<'m> Owner<'m> {
         Owner { keeps_runs: keeps, ..self }
     }
 
+    /// Has a model watch the count of its runs of freed cells.
+    #[cfg(all(test, loom))]
+    pub(crate) fn watch_freed_runs(&self, watch: &heapwood_os::threads::watched::Watch) {
+        self.cache.run_owner().watch(watch);
+    }
+
+    /// The base of its heap's allocation.
+    pub(super) fn allocator(&self) -> &'m Allocator {
+        self.allocator
+    }
+
     /// Whether the thread keeps its runs.
     pub(super) fn keeps_runs(&self) -> bool {
         self.keeps_runs
@@ -143,7 +157,27 @@ impl<'m> Owner<'m> {
         if request.buffer.span().is_none() && self.allocator.shares(id, shape) {
             return self.refill_from_shared_span(request);
         }
-        self.refill_from_own(request, whole)
+        self.refill_from_own(request, |buffer, page| self.allocator.next_run(buffer, page, shape, whole))
+    }
+
+    /// The same with cells that are linked through their first words, of at most `bytes` bytes or one cell, if they come from a span of
+    /// the buffer's own ([`AllocBuffer::has_span`]). Others, which the program had freed or of a shared span, are as `refill`
+    /// leaves them.
+    ///
+    /// # Errors
+    /// As for [`refill`](Owner::refill).
+    ///
+    /// # Panics
+    /// As there.
+    pub fn refill_chain(&self, id: ShapeId, bytes: usize) -> Result<(), SpaceError> {
+        let shape =
+            self.allocator.shapes().get(id).small().expect("only shapes with a size class are refilled");
+        let request = RefillRequest { buffer: self.buffer(id), id, shape };
+        self.cache.note_refill();
+        if request.buffer.span().is_none() && self.allocator.shares(id, shape) {
+            return self.refill_from_shared_span(request);
+        }
+        self.refill_from_own(request, |buffer, page| self.allocator.next_chain(buffer, page, shape, bytes))
     }
 
     /// Gives the buffer the next run of its span, as a refill would, or one of cells that the program freed lately if it has
@@ -173,11 +207,16 @@ impl<'m> Owner<'m> {
         self.next_lately_freed(request, false).is_some_and(|run| self.reuse(request, run, false))
     }
 
-    fn refill_from_own(&self, request: RefillRequest<'_>, whole: bool) -> Result<(), SpaceError> {
-        let RefillRequest { buffer, id, shape } = request;
+    /// Refills a buffer from spans of its own, in which `next` moves it to the next run.
+    fn refill_from_own(
+        &self,
+        request: RefillRequest<'_>,
+        next: impl Fn(&AllocBuffer, PageIndex) -> bool,
+    ) -> Result<(), SpaceError> {
+        let RefillRequest { buffer, id, .. } = request;
         loop {
             if let Some(page) = buffer.span()
-                && self.allocator.next_run(buffer, page, shape, whole)
+                && next(buffer, page)
             {
                 return Ok(());
             }
@@ -214,7 +253,9 @@ impl<'m> Owner<'m> {
                     buffer.set_cell(cell, size);
                     return Ok(());
                 }
-                self.refill_from_own(request, false)?;
+                self.refill_from_own(request, |buffer, page| {
+                    self.allocator.next_run(buffer, page, shared_shape, false)
+                })?;
                 from.peek(size).expect("a refilled buffer has a cell")
             }
         };
@@ -390,11 +431,30 @@ impl<'m> Owner<'m> {
     }
 
     fn reuse(&self, request: RefillRequest<'_>, run: Range<usize>, single: bool) -> bool {
-        let is_free = self.put_to_use(request, &run, single);
-        if is_free {
-            request.buffer.set_cells(run, request.shape.size_class().cell_size());
+        if !self.prepare_freed(request, &run, single) {
+            return false;
         }
-        is_free
+        if !self.cache.run_owner().is_listed() {
+            self.join_run_owners(&mut self.sweeper().lock());
+        }
+        // The buffer has the cells before their freed bits go: a thread that no longer sees these finds the run.
+        let class = request.shape.size_class();
+        #[cfg(loom)]
+        if mutant::is(mutant::TAKEN_FIRST) {
+            self.take_freed(&run, class);
+        }
+        self.cache.run_owner().with_freed_run(|| request.buffer.set_cells(run.clone(), class.cell_size()));
+        self.take_freed(&run, class);
+        true
+    }
+
+    /// Lists this mutator among those that may have runs.
+    pub(super) fn join_run_owners(&self, central: &mut Central) {
+        let owner = self.cache.run_owner();
+        if !owner.is_listed() {
+            // SAFETY: a mutator returns all its spans before its memory goes (contract of `new`).
+            unsafe { central.run_owners().add(owner, self.buffers.as_ptr() as usize) };
+        }
     }
 
     /// Takes the cell of a freed object of a shared span for layout `id`. The mutator that allocates from a span writes
@@ -413,7 +473,8 @@ impl<'m> Owner<'m> {
             // SAFETY: the cell is of the class and the span of the shape. No other mutator holds the span, others do
             // this under the lock, and no marking visits a freed cell.
             unsafe { per_object::write(self.allocator.shapes(), self.heap().pointer_bits(), id, cell) };
-            if self.put_to_use(request, &run, true) {
+            if self.prepare_freed(request, &run, true) {
+                self.take_freed(&run, request.shape.size_class());
                 return Some(cell);
             }
         }
@@ -426,10 +487,10 @@ impl<'m> Owner<'m> {
             && self.heap().marks().count_allocated_cells(buffer.cursor(), buffer.limit()) != 0
     }
 
-    /// Makes freed cells objects, all zeros where they may have pointers; false if some were not free: then the program has
-    /// written into a chain, and the others wait for a collection. A cell `with_bits` gets its allocation bit first: a
+    /// Prepares freed cells to be objects, all zeros where they may have pointers, when their freed bits go; false if some were
+    /// not free: then the program has written into a chain, and the others wait for a collection. A cell `with_bits` gets its allocation bit first: a
     /// collection may find it before the thread goes on.
-    fn put_to_use(&self, request: RefillRequest<'_>, run: &Range<usize>, with_bits: bool) -> bool {
+    fn prepare_freed(&self, request: RefillRequest<'_>, run: &Range<usize>, with_bits: bool) -> bool {
         let class = request.shape.size_class();
         if !self.are_freed(run, class) {
             return false;
@@ -442,26 +503,14 @@ impl<'m> Owner<'m> {
         }
         let spans = self.heap().spans();
         // Another mutator's span: only that one knows its cursor, so nothing else says that the cells exist.
-        if with_bits || spans.at(spans.first_page_of(run.start)).is_held() {
+        let span = spans.at(spans.first_page_of(run.start));
+        span.note_reused();
+        if with_bits || span.is_held() {
             // They are freed still; `remember_reused` notes them for a marking before they are given out.
             self.make_run_old(run, class);
         }
-        self.take_freed(run, class);
         self.cache.charge(run.len());
         true
-    }
-
-    /// As [`Space::find`](crate::Space::find), and also finds the objects that this mutator has made since it was
-    /// flushed.
-    pub fn find(&self, address: Address) -> Option<Object> {
-        self.publish_span_at(address);
-        self.heap().find(address).filter(|object| !self.is_in_freed_run(object.base.get()))
-    }
-
-    /// Whether a cell is about to be used again by this mutator.
-    fn is_in_freed_run(&self, cell: usize) -> bool {
-        let span = self.heap().spans().find(Address::new(cell));
-        span.is_some_and(|span| self.buffer(span.shape()).has_in_freed_run(cell))
     }
 
     /// Closes the mutator's allocation buffers: inline allocation takes the slow path, until they are opened. Nothing else

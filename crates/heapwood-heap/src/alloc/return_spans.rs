@@ -214,6 +214,7 @@ impl Owner<'_> {
         });
         self.sweeper().return_swept(central, self.cache().swept_spans().take());
         self.sweeper().settle(central, self.cache().take_account());
+        central.run_owners().remove(self.cache().run_owner());
     }
 
     /// Returns the cached spans. The next refills start with small batches again.

@@ -12,6 +12,7 @@ use crate::marks::Marks;
 use crate::pages::page_blocks::PageBlocks;
 use crate::reclaim::central::{Account, Share, SweptSpans};
 use crate::reclaim::clock::Swept;
+use crate::reclaim::run_owners::RunOwner;
 use core::cell::Cell;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_pages::{PAGE_SIZE, PageCount};
@@ -40,6 +41,7 @@ pub struct ThreadCache {
     /// The block ([`Marks::BLOCK_BYTES`]) in which it made a span last, and one.
     block: Cell<usize>,
     active: ActiveBuffers,
+    run_owner: RunOwner,
     /// Whether it has freed cells. Before, the pages of the record are not touched.
     frees: Cell<bool>,
     arenas: ArenaLists,
@@ -68,6 +70,12 @@ impl ThreadCache {
     /// Whether it makes a span in another block of the heap than last time.
     pub(super) fn enters_block(&self, block: usize) -> bool {
         self.block.replace(block + 1) != block + 1
+    }
+
+    /// Its place among the mutators that may have runs.
+    #[inline(always)]
+    pub(super) fn run_owner(&self) -> &RunOwner {
+        &self.run_owner
     }
 
     /// Its arenas.
@@ -312,6 +320,7 @@ impl ThreadCache {
         self.active.words.iter().all(|words| words.get() == 0)
             && self.account.get() == Account::default()
             && self.pages.is_empty()
+            && !self.run_owner.is_listed()
     }
 }
 

@@ -17,6 +17,7 @@ use crate::pages::memory::Memory;
 use crate::policy::growth;
 use crate::spans::lookup::Spans;
 use crate::spans::span::Span;
+use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, OsError};
 use heapwood_pages::{
@@ -31,13 +32,16 @@ const UNUSED_AT_START: usize = 1;
 /// The most pages that are released at a time: those of a huge page.
 const MOST_RELEASED: PageCount = PageCount(HUGE_PAGE / PAGE_SIZE);
 
+/// No limit.
+const NO_LIMIT: usize = usize::MAX;
+
 /// The pages of a heap, and the tables by which their addresses are looked up.
 pub(crate) struct PageHeap {
     reservation: PageCount,
     /// The most pages that the heap may grow to.
     most: PageCount,
-    /// The bytes that spans may have.
-    limit: Option<usize>,
+    /// The bytes that spans may have; [`NO_LIMIT`]: as many as there is room for.
+    limit: AtomicUsize,
     memory: Memory,
     spans: Spans,
     marks: Marks,
@@ -71,7 +75,7 @@ impl PageHeap {
         let heap = PageHeap {
             reservation,
             most: PageCount(config.most.map_or(reservation.0, |most| (most / PAGE_SIZE).min(reservation.0))),
-            limit: config.limit,
+            limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
             memory,
             spans: Spans::new(kernel, base, reservation)?,
             marks: Marks::new(kernel, base, bytes)?,
@@ -145,10 +149,22 @@ impl PageHeap {
         self.most.bytes()
     }
 
+    /// The limit on the bytes of spans.
+    #[inline]
+    pub(crate) fn limit(&self) -> Option<usize> {
+        let limit = self.limit.load(Ordering::Relaxed);
+        (limit != NO_LIMIT).then_some(limit)
+    }
+
+    /// Sets it: from the next request for pages on, which may be refused.
+    pub(crate) fn set_limit(&self, _: &mut GrowthToken, limit: Option<usize>) {
+        self.limit.store(limit.unwrap_or(NO_LIMIT), Ordering::Relaxed);
+    }
+
     /// Whether there is a limit on the bytes of spans.
     #[inline]
     pub(crate) fn is_limited(&self) -> bool {
-        self.limit.is_some()
+        self.limit().is_some()
     }
 
     /// The bytes outside the heap.
@@ -164,7 +180,7 @@ impl PageHeap {
 
     /// Checks that the limit allows so many more bytes.
     pub(crate) fn check_limit(&self, _: &mut GrowthToken, bytes: usize) -> Result<(), SpaceError> {
-        match self.limit {
+        match self.limit() {
             Some(limit) if self.counted_bytes().saturating_add(bytes) > limit => {
                 Err(SpaceError::Limit { limit, bytes })
             }
@@ -174,14 +190,14 @@ impl PageHeap {
 
     /// Whether so many more bytes would leave more than the last eighth below the limit, where all are counted.
     pub(crate) fn has_much_below_limit(&self, bytes: usize) -> bool {
-        self.limit
+        self.limit()
             .is_none_or(|limit| self.counted_bytes().saturating_add(bytes) < growth::cached_below(limit))
     }
 
     /// The pages that may be cached besides `count` that are taken: all but the last eighth of the limit, where every
     /// page counts and cached ones would be missing.
     pub(crate) fn spare_below_limit(&self, _: &mut GrowthToken, count: PageCount) -> PageCount {
-        let Some(limit) = self.limit else { return self.most };
+        let Some(limit) = self.limit() else { return self.most };
         let most = PageCount::from_bytes(growth::cached_below(limit)).0;
         PageCount(most.saturating_sub(self.counted_bytes() / PAGE_SIZE + count.0))
     }
@@ -189,7 +205,7 @@ impl PageHeap {
     /// Whether the heap is so near its limit that no page is cached.
     #[inline]
     pub(crate) fn is_near_limit(&self) -> bool {
-        self.limit.is_some_and(|limit| self.counted_bytes() >= growth::cached_below(limit))
+        self.limit().is_some_and(|limit| self.counted_bytes() >= growth::cached_below(limit))
     }
 
     /// Takes free pages, if there are some and the limit allows them.
@@ -313,7 +329,7 @@ impl PageHeap {
     /// is the only release on an allocating thread, and it is bounded: at most one run for each page taken, which costs
     /// no more than filling these pages.
     pub(crate) fn stay_within_limit(&self, taken: PageCount) {
-        let Some(limit) = self.limit else { return };
+        let Some(limit) = self.limit() else { return };
         for _ in 0..growth::runs_at_limit(taken) {
             let counted = self.resident_bytes().saturating_add(self.external.level());
             let over = counted.saturating_sub(limit).div_ceil(PAGE_SIZE);

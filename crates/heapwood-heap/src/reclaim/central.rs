@@ -31,6 +31,7 @@ use crate::policy::share::Remaining;
 use crate::policy::{refill, share, sweep};
 use crate::reclaim::available::WORDS;
 use crate::reclaim::clock::Swept;
+use crate::reclaim::run_owners::RunOwners;
 use crate::spans::large_objects::LargeObjects;
 use crate::spans::lookup::Spans;
 use crate::spans::span_list::SpanList;
@@ -184,6 +185,8 @@ pub(crate) struct Central {
     unswept: usize,
     touched: usize,
     budget: usize,
+    /// The budget for when collections may come again, if they are off now; no collection is due meanwhile.
+    suspended: Option<usize>,
     /// What the bytes outside the heap have risen by in this cycle, as far as somebody has looked.
     external: usize,
     /// The heap size at which a collection is due.
@@ -194,6 +197,7 @@ pub(crate) struct Central {
     counts: CentralCounts,
     /// Pages of large objects under construction: in use, but in no span yet.
     unfinished: PageCount,
+    run_owners: RunOwners,
 }
 
 /// Allocation counters.
@@ -258,18 +262,25 @@ impl Central {
             unswept: 0,
             touched: 0,
             budget: usize::MAX,
+            suspended: None,
             external: 0,
             goal: 0,
             refilling_mutators: 0,
             refilling_mutators_before: 0,
             counts: CentralCounts::default(),
             unfinished: PageCount(0),
+            run_owners: RunOwners::none(),
         })
     }
 
     /// Commits the lists of these shapes.
     pub(crate) fn commit(&self, shapes: Range<usize>) -> Result<(), OsError> {
         self.lists.commit(shapes)
+    }
+
+    /// The mutators that may have runs of free cells.
+    pub(crate) fn run_owners(&mut self) -> &mut RunOwners {
+        &mut self.run_owners
     }
 
     /// The right to grow.
@@ -481,7 +492,8 @@ impl Central {
     /// marking only those that were allocated from. Returns the bytes allocated in the old cycle.
     pub(crate) fn begin_cycle(&mut self, after: Collection, budget: usize, goal: usize) -> usize {
         (self.sweep_from, self.large_from) = (1, 0);
-        (self.budget, self.goal, self.pages_wanted) = (budget, goal, false);
+        self.set_budget(budget);
+        (self.goal, self.pages_wanted) = (goal, false);
         self.external = 0;
         self.refilling_mutators_before = core::mem::take(&mut self.refilling_mutators);
         let touched = core::mem::take(&mut self.touched);
@@ -492,7 +504,18 @@ impl Central {
 
     /// Sets the bytes that may be allocated before the next collection is due.
     pub(crate) fn set_budget(&mut self, bytes: usize) {
-        self.budget = bytes;
+        let budget = self.suspended.as_mut().unwrap_or(&mut self.budget);
+        *budget = bytes;
+    }
+
+    /// Makes no collection due until the budget is resumed.
+    pub(crate) fn suspend_budget(&mut self) {
+        self.suspended.get_or_insert(core::mem::replace(&mut self.budget, usize::MAX));
+    }
+
+    /// Makes a collection due again when the budget is used up.
+    pub(crate) fn resume_budget(&mut self) {
+        self.budget = self.suspended.take().unwrap_or(self.budget);
     }
 
     /// Sets the heap size at which a collection is due.

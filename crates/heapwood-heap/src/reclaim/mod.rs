@@ -9,11 +9,13 @@
 //! | `sweeper` | lazy sweeping, and the pages that it frees |
 //! | `large` | sweeping and freeing of large objects |
 //! | `empty_spans` | free pages on their way back to the page allocator |
+//! | `run_owners` | the mutators that may have runs of free cells |
 
 pub(crate) mod available;
 pub(crate) mod central;
 pub(crate) mod clock;
 pub(crate) mod empty_spans;
 mod large;
+pub(crate) mod run_owners;
 mod sweep_gate;
 pub(crate) mod sweeper;

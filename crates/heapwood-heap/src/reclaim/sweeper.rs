@@ -26,7 +26,7 @@ use crate::reclaim::sweep_gate::SweepGate;
 use crate::spans::span::Span;
 use crate::spans::span_list::SpanList;
 use core::ops::Range;
-use core::sync::atomic::AtomicBool;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use heapwood_os::threads::sync::yield_now;
 use heapwood_os::threads::timed_lock::TimedGuard;
 use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, Mapped, OsError, TimedLock};
@@ -51,6 +51,8 @@ pub(crate) struct Sweeper {
     chunks: CachePadded<Lock<ArenaChunkPool, ARENA_CHUNKS>>,
     /// Unused arena chunks may have marks: the current marking has reached one.
     dangling_marks: AtomicBool,
+    /// How often the program has switched collections off and not on again. Changed under the central lock.
+    collections_off: AtomicU32,
     clobber: bool,
     protect: bool,
 }
@@ -68,6 +70,7 @@ impl Sweeper {
             clock: CachePadded(ReclaimClock::new()),
             chunks: CachePadded(Lock::new(ArenaChunkPool::new(config.protect_arenas))),
             dangling_marks: AtomicBool::new(false),
+            collections_off: AtomicU32::new(0),
             clobber: config.clobber,
             protect: config.protect_arenas.is_some(),
         })
@@ -129,6 +132,32 @@ impl Sweeper {
         let mut central = self.central.lock();
         central.note_acquisition(true);
         central
+    }
+
+    /// Switches collections off once more; returns how often they are off now.
+    pub(crate) fn switch_collections_off(&self) -> u32 {
+        let mut central = self.lock();
+        central.suspend_budget();
+        let count = self.collections_off.load(Ordering::Relaxed) + 1;
+        self.collections_off.store(count, Ordering::SeqCst);
+        count
+    }
+
+    /// Takes that back once; `None` if they are on.
+    pub(crate) fn switch_collections_on(&self) -> Option<u32> {
+        let mut central = self.lock();
+        let count = self.collections_off.load(Ordering::Relaxed).checked_sub(1)?;
+        self.collections_off.store(count, Ordering::SeqCst);
+        if count == 0 {
+            central.resume_budget();
+        }
+        Some(count)
+    }
+
+    /// How often collections are off.
+    #[inline]
+    pub(crate) fn collections_off(&self) -> u32 {
+        self.collections_off.load(Ordering::SeqCst)
     }
 
     /// The central lock, for a fork.

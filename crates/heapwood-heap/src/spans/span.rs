@@ -19,6 +19,7 @@
 use crate::address::{Address, ObjectRef};
 use crate::layout::shape_id::ShapeId;
 use crate::layout::size_class::{cell_at, reciprocal};
+use core::ops::Range;
 use core::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::threads::watched::{self, AtomicU64, AtomicUsize};
@@ -58,7 +59,8 @@ pub struct Span {
     fresh: AtomicU8,
     /// It belongs to a mutator, or is about to.
     held: AtomicU8,
-    /// For a large object: a sweep found it alive, so the next mark side may have a mark of it.
+    /// For a large object: a sweep found it alive, so the next mark side may have a mark of it. For cells: some that the
+    /// program freed were taken for other objects.
     survived: AtomicU8,
 }
 
@@ -151,7 +153,7 @@ impl Span {
         self.cell_size.store(cell_size.load(Ordering::Relaxed), Ordering::Relaxed);
         self.shape.store(shape.load(Ordering::Relaxed), Ordering::Relaxed);
         let Span { swept_in, next, next_batch, batch_last, batch_len, fresh, held, survived, .. } = &span;
-        self.swept_in.store(swept_in.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.swept_in.store(swept_in.load(Ordering::Relaxed), Ordering::Release);
         self.next.store(next.load(Ordering::Relaxed), Ordering::Relaxed);
         self.next_batch.store(next_batch.load(Ordering::Relaxed), Ordering::Relaxed);
         self.batch_last.store(batch_last.load(Ordering::Relaxed), Ordering::Relaxed);
@@ -292,6 +294,11 @@ impl Span {
         self.swept_in.load(Ordering::Relaxed) == cycle
     }
 
+    /// The same for a thread that does not own it: it then sees the fresh range of that cycle.
+    pub(crate) fn observes_swept_in(&self, cycle: u32) -> bool {
+        self.swept_in.load(Ordering::Acquire) == cycle
+    }
+
     /// The cycle in which it was last swept, or made.
     pub(crate) fn swept_in(&self) -> u32 {
         self.swept_in.load(Ordering::Relaxed)
@@ -299,7 +306,8 @@ impl Span {
 
     /// Marks it as swept in this cycle.
     pub(crate) fn set_swept_in(&self, cycle: u32) {
-        self.swept_in.store(cycle, Ordering::Relaxed);
+        // Release: whoever sees it sees the fresh range, too.
+        self.swept_in.store(cycle, Ordering::Release);
     }
 
     /// Whether a sweep has found this large object alive.
@@ -318,6 +326,26 @@ impl Span {
     #[inline]
     pub(crate) fn set_survived(&self) {
         self.survived.store(1, Ordering::Relaxed);
+    }
+
+    /// Notes that a mutator takes cells that the program freed for other objects.
+    #[inline(always)]
+    pub(crate) fn note_reused(&self) {
+        if self.survived.load(Ordering::Relaxed) == 0 {
+            self.survived.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a mutator has taken such cells since the span was made. A cell without a freed bit may then wait in the run of
+    /// one.
+    pub(crate) fn has_reused(&self) -> bool {
+        self.survived.load(Ordering::Relaxed) != 0 && self.cell_size() != 0
+    }
+
+    /// The fresh range.
+    pub(crate) fn fresh_range(&self) -> Range<usize> {
+        let (start, range) = (self.cells_start(), self.fresh_range.load(Ordering::Acquire));
+        start + range as u32 as usize..start + (range >> 32) as usize
     }
 
     /// Empties the fresh range. From now on any cell may have been written.

@@ -51,7 +51,7 @@ impl Collector {
             bounds = Some(self.bounds(space));
         }
         if expected == Collection::Full {
-            work.marking.prepare(space);
+            work.marking.prepare(space, state.mark_threads());
         }
         Prepared { expected, bounds, _sweeping }
     }

@@ -5,3 +5,4 @@ mod external;
 mod kernel_pages;
 mod limit;
 mod refusal;
+mod run_time;

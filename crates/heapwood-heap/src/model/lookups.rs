@@ -1,0 +1,105 @@
+//! Models of looking an object up that another thread has just made, or a cell that another is about to use again, while the
+//! owner goes on: to the next run, to the next span, to cells that the program freed. Its cursor and its span are watched
+//! (`heapwood-os/threads/watched.rs`). Invariant: an object that the asking thread has the address of, by a load that
+//! acquires, is found; a cell that nobody has been given is not.
+
+use super::left_out::{is_missed, leaves_out, model};
+use super::{CELL, ONE, World, spawn};
+use crate::address::Address;
+use crate::publication::mutant;
+use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
+use heapwood_os::threads::sync::AtomicUsize as Word;
+use heapwood_os::threads::watched::Watch;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+/// A world with one object in a span of two cells, its buffer watched, and a word that both threads know.
+fn world() -> (Arc<World>, Arc<Word>, Watch) {
+    let world = World::new();
+    world.allocate_some(0, ONE, 1);
+    let watch = Watch::new();
+    world.owner(0).buffer(ONE).watch(&watch);
+    (world, Arc::new(Word::new(0)), watch)
+}
+
+/// A thread fills its span and goes on to the next; another asks for each object that it meets.
+fn what_is_known_is_found() {
+    static MET: AtomicUsize = AtomicUsize::new(0);
+    model(|| {
+        let (world, slot, _watch) = world();
+        let (making, put) = (world.clone(), slot.clone());
+        let maker = spawn(move || {
+            for _ in 0..2 {
+                making.run(0, || put.store(making.allocate_unseen(0, ONE), Release));
+            }
+        });
+        let object = slot.load(Acquire);
+        if object != 0 {
+            MET.fetch_add(1, Relaxed);
+            world.run(1, || {
+                let found = world.owner(1).find(Address::new(object + 1)).expect("a known object is missing");
+                assert_eq!(found.base.get(), object);
+            });
+        }
+        maker.join().unwrap();
+    });
+    assert!(MET.swap(0, Relaxed) > 0);
+}
+
+#[test]
+fn an_object_that_a_thread_knows_is_found() {
+    what_is_known_is_found();
+}
+
+/// A thread frees its object and gets the cell again; another asks for it all the time.
+fn a_waiting_cell_is_not_found() {
+    static MET: AtomicUsize = AtomicUsize::new(0);
+    model(|| {
+        let (world, given, watch) = world();
+        let first = world.first();
+        // Its buffer has no cells left, and the freed ones come next.
+        world.allocate_some(0, ONE, 1);
+        world.run(0, || world.free(0, first));
+        world.sweeper().heap().freed().watch(&watch, first);
+        world.owner(0).watch_freed_runs(&watch);
+        let (making, told) = (world.clone(), given.clone());
+        let maker = spawn(move || {
+            making.run(0, || {
+                let owner = making.owner(0);
+                owner.refill(ONE, true).expect("there is room");
+                let cell = owner.buffer(ONE).peek(CELL).unwrap();
+                assert_eq!(cell.as_ptr() as usize, first);
+                told.fetch_add(1, SeqCst);
+                // SAFETY: `peek` has just returned it, and nothing follows what it holds.
+                unsafe { owner.buffer(ONE).commit(cell, CELL) };
+            });
+        });
+        world.run(1, || {
+            if world.owner(1).find(Address::new(first)).is_some() {
+                MET.fetch_add(1, Relaxed);
+                assert_eq!(given.fetch_add(0, SeqCst), 1, "a cell that nobody has been given is found");
+            }
+        });
+        maker.join().unwrap();
+        world.run(1, || assert!(world.owner(1).find(Address::new(first)).is_some()));
+    });
+    assert!(MET.swap(0, Relaxed) > 0);
+}
+
+#[test]
+fn a_cell_that_waits_to_be_used_again_is_not_found() {
+    a_waiting_cell_is_not_found();
+}
+
+#[test]
+fn a_freed_bit_that_goes_before_the_buffer_has_the_cell_is_noticed() {
+    is_missed("lookups::child_waiting", mutant::TAKEN_FIRST, "a cell that nobody has been given is found");
+}
+
+#[test]
+#[ignore = "fails, as it must: run in a process of its own by the test above"]
+fn child_waiting() {
+    if leaves_out() {
+        a_waiting_cell_is_not_found();
+    }
+}
