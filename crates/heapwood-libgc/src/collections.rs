@@ -10,9 +10,37 @@ use heapwood_gc::Heap;
 
 static MANUAL: AtomicI32 = AtomicI32::new(0);
 
+/// Whether the heap's collections are off because the program wants it so: 1 if they are.
+static IS_OFF: AtomicI32 = AtomicI32::new(0);
+
 /// Follows `GC_dont_gc`, which the program may have changed.
 #[inline]
-pub(crate) fn apply(_heap: &'static Heap) {}
+pub(crate) fn apply(heap: &'static Heap) {
+    if is_off() != IS_OFF.load(Relaxed) {
+        switch(heap);
+    }
+}
+
+/// 1 if the program wants no collections, or none that it does not ask for.
+fn is_off() -> c_int {
+    (GC_dont_gc.load(Relaxed) != 0 || MANUAL.load(Relaxed) != 0).into()
+}
+
+#[cold]
+fn switch(heap: &'static Heap) {
+    // One of several threads that see a change makes it; who comes later sees the next.
+    let wanted = is_off();
+    if IS_OFF.swap(wanted, Relaxed) == wanted {
+        return;
+    }
+    let switched = match wanted {
+        0 => heap.enable_collections(),
+        _ => heap.disable_collections(),
+    };
+    if let Err(error) = switched {
+        report::warn(format_args!("GC_disable: {error}"));
+    }
+}
 
 /// `GC_gcollect`.
 pub(crate) fn collect() {
@@ -36,12 +64,19 @@ fn run(unmaps: bool, stop: StopFunction) -> c_int {
     if is_disabled() != 0 || stop.is_some_and(|stop| unsafe { stop() } != 0) {
         return 0;
     }
-    if let Err(error) = mutator.collect() {
+    let heap = mutator.heap();
+    // Collections that the program asks for come, if only others are off.
+    let is_manual = MANUAL.load(Relaxed) != 0 && heap.enable_collections().is_ok();
+    let collected = mutator.collect();
+    if is_manual {
+        let _ = heap.disable_collections();
+    }
+    if let Err(error) = collected {
         report::warn(format_args!("GC_gcollect has not collected: {error}"));
         return 0;
     }
     if unmaps {
-        mutator.heap().memory().release_free();
+        heap.memory().release_free();
     }
     finalizers::notify_or_invoke();
     1

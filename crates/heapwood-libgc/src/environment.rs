@@ -84,9 +84,6 @@ pub(crate) fn config() -> Config {
     if let Some(limit) = sizes::limit() {
         config = config.limit(limit.max(Config::MIN_LIMIT));
     }
-    if let Some(markers) = threads::markers() {
-        config = config.mark_threads(markers);
-    }
     config.with_env()
 }
 

@@ -7,7 +7,7 @@ use crate::types::{Const, Ptr};
 use crate::{descriptors, interior, lookup, report, settings, stress};
 use core::ffi::{c_int, c_uint};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
-use heapwood_gc::AllocError;
+use heapwood_gc::{AllocError, Mutator, ObjectType};
 use heapwood_heap::{MAX_SHAPES, Scan, ShapeId};
 use heapwood_layout::{Layout, TraceContext, TraceFn};
 
@@ -86,17 +86,44 @@ macro_rules! functions {
 
 static FUNCTIONS: [TraceFn; ALL] = functions!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25);
 
-/// The kind of a shape, without whether an object is held.
-pub(crate) fn of_shape(shape: ShapeId) -> u32 {
-    match OF_SHAPE[shape.index()].load(Ordering::Relaxed) {
-        0 if shape.index() >= ShapeId::no_pointers(Some(heapwood_heap::SizeClass::new(0))).index()
-            && shape.index() <= ShapeId::no_pointers(None).index() =>
-        {
-            ATOMIC
-        }
+/// The kind of an object with this shape, without whether it is held.
+pub(crate) fn of(shape: Option<ShapeId>, pointer_free: bool) -> u32 {
+    match shape.map_or(0, |shape| OF_SHAPE[shape.index()].load(Ordering::Relaxed)) {
+        0 if pointer_free => ATOMIC,
         0 => NORMAL,
         kind => kind.into(),
     }
+}
+
+/// The type of objects of so many bytes of a made kind.
+fn type_of(mutator: &Mutator, bytes: usize, kind: u32) -> Result<ObjectType, AllocError> {
+    let scan = Scan::Layout(Layout::Trace(FUNCTIONS[kind as usize]));
+    let ty = mutator.types().type_for(bytes, scan)?;
+    OF_SHAPE[ty.shape().index()].store(kind as u8, Ordering::Relaxed);
+    Ok(ty)
+}
+
+/// A chain of objects of `n` bytes of a kind, up to so many bytes: the first.
+pub(crate) fn chain(n: usize, kind: u32, most: usize) -> Ptr {
+    let bytes = interior::padded(n);
+    if bytes > isize::MAX as usize {
+        return alloc::out_of_memory(n);
+    }
+    let mutator = prepared();
+    let ty = match kind {
+        ATOMIC => Ok(ObjectType::no_pointers(bytes)),
+        NORMAL => Ok(ObjectType::conservative(bytes)),
+        _ => type_of(mutator, bytes, kind),
+    };
+    alloc::object_or_oom(n, ty.and_then(|ty| mutator.allocate_chain(ty, most)).map(|chain| chain.first))
+}
+
+/// The calling thread's mutator, before it allocates on a slow path.
+fn prepared() -> &'static Mutator {
+    let mutator = mutator();
+    settings::apply(mutator.heap());
+    stress::step(mutator);
+    mutator
 }
 
 /// An object of `n` bytes and so many more, of a kind. The bytes that are added lie at the end of the object.
@@ -110,16 +137,8 @@ pub(crate) fn allocate_with(n: usize, more: usize, kind: u32) -> Ptr {
     if bytes > isize::MAX as usize {
         return alloc::out_of_memory(n);
     }
-    let mutator = mutator();
-    settings::apply(mutator.heap());
-    stress::step(mutator);
-    let scan = Scan::Layout(Layout::Trace(FUNCTIONS[kind as usize]));
-    let ty = match mutator.types().type_for(bytes, scan) {
-        Ok(ty) => ty,
-        Err(error) => return alloc::object_or_oom(n, Err::<_, AllocError>(error)),
-    };
-    OF_SHAPE[ty.shape().index()].store(kind as u8, Ordering::Relaxed);
-    alloc::object_or_oom(n, mutator.allocate(ty))
+    let mutator = prepared();
+    alloc::object_or_oom(n, type_of(mutator, bytes, kind).and_then(|ty| mutator.allocate(ty)))
 }
 
 /// An object of a kind.

@@ -1,9 +1,9 @@
 //! From an address to the object there: base, bytes, kind, whether it is held. One place for what the collector has to answer
 //! exactly. Invariant: no answer names what was freed or never made.
 
-use crate::process::attached_mutator;
+use crate::process::{attached_mutator, made};
 use crate::{held, kinds};
-use heapwood_heap::{Address, ShapeId};
+use heapwood_heap::Address;
 
 /// What is known of an object.
 #[derive(Clone, Copy, Debug)]
@@ -27,19 +27,14 @@ impl Found {
 
 /// The object that an address points to or into.
 pub(crate) fn object(address: usize) -> Option<Found> {
-    let mutator = match attached_mutator() {
-        Some(mutator) => mutator,
-        None => {
-            crate::process::made()?;
-            crate::process::mutator()
-        }
-    };
-    let space = mutator.heap().space();
-    if !space.contains(Address::new(address)) {
+    let heap = made()?;
+    if !heap.space().contains(Address::new(address)) {
         return None;
     }
-    let found = mutator.find(address)?;
-    let base = found.base.get();
-    let shape: ShapeId = space.find_span(Address::new(base))?.shape();
-    Some(Found { base, bytes: found.bytes, kind: kinds::of_shape(shape), is_held: held::is_held(base) })
+    let found = match attached_mutator() {
+        Some(mutator) => mutator.find_info(address),
+        None => heap.objects().find_info(address),
+    }?;
+    let (base, kind) = (found.base.get(), kinds::of(found.shape, found.pointer_free));
+    Some(Found { base, bytes: found.bytes, kind, is_held: held::is_held(base) })
 }

@@ -46,6 +46,7 @@ fn make() -> &'static Heap {
         symbols::GC_greatest_plausible_heap_addr.store(end, Ordering::Relaxed);
         settings::begin(heap);
         phases::begin(heap);
+        threads::begin_heap(heap);
         HEAP.store(at.cast_mut(), Ordering::Release);
     });
     made().expect("it was made just now")

@@ -1,8 +1,10 @@
 //! The size of the heap, as a program sets it. Invariant: what is set before the heap is made counts as what is set later.
 
 use crate::process::made;
+use crate::report;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use heapwood_gc::Config;
 
 /// Bytes below which no collection is due; 0 if the program has said nothing.
 static INITIAL: AtomicUsize = AtomicUsize::new(0);
@@ -28,6 +30,11 @@ pub(crate) fn initial() -> Option<usize> {
 /// `GC_set_max_heap_size`; 0 for no limit.
 pub(crate) fn set_limit(bytes: usize) {
     LIMIT.store(bytes, Relaxed);
+    if let Some(heap) = made()
+        && let Err(error) = heap.set_limit(limit().map(|limit| limit.max(Config::MIN_LIMIT)))
+    {
+        report::warn(format_args!("GC_set_max_heap_size: {error}"));
+    }
 }
 
 /// The limit, if there is one.

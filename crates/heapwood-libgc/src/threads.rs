@@ -8,7 +8,7 @@ use crate::{report, stacks};
 use core::ffi::{c_int, c_uint};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
-use heapwood_gc::{Attached, Mutator, StackGiven};
+use heapwood_gc::{Attached, Heap, Mutator, StackGiven};
 use heapwood_os::process::cores;
 
 /// The signal that stops threads: libgc's.
@@ -24,6 +24,13 @@ static HAS_FIRST: AtomicBool = AtomicBool::new(false);
 const SUCCESS: c_int = 0;
 const DUPLICATE: c_int = 1;
 
+/// The heap was made: one thread marks, until the program says that it has others.
+pub(crate) fn begin_heap(heap: &'static Heap) {
+    if heap.config().mark_threads.is_none() {
+        let _ = heap.set_mark_threads(Some(1));
+    }
+}
+
 /// The calling thread was attached.
 pub(crate) fn begin(_mutator: &'static Mutator) {
     let is_first = !HAS_FIRST.swap(true, Relaxed);
@@ -38,9 +45,14 @@ pub(crate) fn expect_threads() {
     if HAS_THREADS.load(Relaxed) || HAS_THREADS.swap(true, Relaxed) {
         return;
     }
-    let markers = markers().unwrap_or_else(cores::available);
+    let heap = process::heap();
+    if heap.config().mark_threads.is_none() {
+        // Procedures of a program without threads are called on its thread alone.
+        let _ = heap.set_mark_threads(markers());
+    }
+    let markers = heap.mark_threads().unwrap_or_else(cores::available);
     GC_parallel.store(markers.saturating_sub(1) as c_int, Relaxed);
-    process::heap().start_background();
+    heap.start_background();
 }
 
 /// `GC_allow_register_threads`.
