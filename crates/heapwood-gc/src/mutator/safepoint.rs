@@ -57,6 +57,29 @@ impl Mutator {
         self.away(ThreadState::InNative, f)
     }
 
+    /// Runs `f` in the middle of a blocking region as if that had ended: `f` may use the heaps that the thread left with this
+    /// one, and enter regions again. Afterwards the region goes on. The words of its functions are roots while `f` runs, and
+    /// those of the functions around it all the time. Outside of a region this only runs `f`.
+    ///
+    /// # Errors
+    /// The mutator cannot be used now for another reason; the thread was attached to another heap since the region began, or
+    /// began one there; or it is not on the stack on which the region began, deeper than there. `f` was not called.
+    pub fn reenter<R>(&self, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
+        match self.check() {
+            Ok(()) => return Ok(f()),
+            Err(MisuseError::InNative) => {}
+            Err(other) => return Err(other),
+        }
+        let (record, stack) = (self.record(), self.thread.stack());
+        let left = record.left_with(self, ThreadState::InNative).ok_or(MisuseError::InNative)?;
+        let here = with_registers_pushed(|lowest| lowest);
+        let lowest =
+            stack.noted().filter(|&noted| stack.is_deeper(here, noted)).ok_or(MisuseError::OtherStack)?;
+        record.enter(left);
+        let _again = Again { mutator: self, lowest };
+        Ok(f())
+    }
+
     /// Runs `f` while its thread is stopped in all its heaps, except those that know another stack of it.
     ///
     /// # Errors
@@ -106,6 +129,23 @@ impl ThreadRecord<Mutator> {
         };
         // A thread that runs in no heap has no words to scan from here on.
         if self.is_running() { with_registers_pushed(away) } else { away(usize::MAX) }
+    }
+}
+
+/// Goes on with a blocking region, even if the thread panics. The words in use are those from where the region began.
+struct Again<'m> {
+    mutator: &'m Mutator,
+    lowest: usize,
+}
+
+impl Drop for Again<'_> {
+    fn drop(&mut self) {
+        let Again { mutator, lowest } = *self;
+        let (record, how) = (mutator.record(), ThreadState::InNative);
+        let holds = record.iter().any(|m| m.owned().holds_something());
+        // The region's own end enters them.
+        let _ = record.leave(how, |other| other.is_stopped_at(lowest, Some(mutator.thread.stack()), how));
+        record.iter().for_each(|m| m.shared().wakeup().mutator_left(|| holds));
     }
 }
 

@@ -6,6 +6,7 @@ use super::Mutator;
 use super::safepoint::with_registers_pushed;
 use crate::error::StackError;
 use crate::roots::StackRef;
+use core::sync::atomic::AtomicUsize;
 
 /// The stacks that a mutator's thread switches between.
 #[derive(Clone, Copy)]
@@ -51,5 +52,24 @@ impl MutatorStacks<'_> {
     pub unsafe fn announce(self, to: Option<StackRef>, lowest: usize) -> Result<(), StackError> {
         self.0.check().map_err(StackError::Misuse)?;
         self.0.thread.stack().switch(to, lowest)
+    }
+
+    /// Lets the thread run on any stack without an announcement, if this word holds one past the stack's highest word whenever
+    /// it does. The program writes the word before the thread switches, and may be stopped in between (`None`: no more such
+    /// stacks). The words of stacks that the thread has left are not roots by this.
+    ///
+    /// # Errors
+    /// The mutator cannot be used now.
+    ///
+    /// # Safety
+    /// 1. The word stays readable until another is set or the thread is detached; it is written by this thread, or while it is
+    ///    in a blocking region.
+    /// 2. All words from the thread's stack pointer to the stack's end are readable.
+    pub unsafe fn follow_bottom(self, word: Option<&AtomicUsize>) -> Result<(), StackError> {
+        self.0.check().map_err(StackError::Misuse)?;
+        let word = word.map_or(core::ptr::null(), core::ptr::from_ref);
+        // SAFETY: contract 1.
+        unsafe { self.0.thread.stack().moving().follow(word) };
+        Ok(())
     }
 }

@@ -180,6 +180,12 @@ impl<M: Part> ThreadRecord<M> {
         self.at(left).for_each(|m| m.gate().wake_collector());
     }
 
+    /// The heaps that a mutator's thread left together with the mutator's, if that was its last `leave` and it runs in none.
+    pub(crate) fn left_with(&self, mutator: &M, how: ThreadState) -> Option<Left> {
+        let level = mutator.place().level.get();
+        (level != 0 && level == self.depth.get() && !self.is_running()).then_some(Left { level, how })
+    }
+
     /// Enters the heaps that it left at this level, all at once, when no collector asks the thread to stop.
     pub(crate) fn enter(&self, left: Left) {
         self.enter_once(left);

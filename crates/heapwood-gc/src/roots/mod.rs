@@ -8,6 +8,7 @@
 //! | `frames` | slots that a thread links while it uses them: its shadow stack |
 //! | `stacks` | a thread's stacks, whose words may or may not be pointers |
 //! | `other_stacks` | stacks that threads switch to |
+//! | `moving_bottom` | a stack of which a client says only where it ends |
 //! | `words_in_use` | the part of a stack that is in use |
 //! | `libraries` | data of libraries, which come and go |
 //! | `library_list` | the loaded libraries |
@@ -26,6 +27,7 @@ mod handles;
 mod libraries;
 mod library_list;
 mod library_watcher;
+mod moving_bottom;
 mod other_stacks;
 mod scan_roots;
 mod stacks;

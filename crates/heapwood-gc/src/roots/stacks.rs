@@ -4,6 +4,7 @@
 //! thread is stopped, every pointer that its functions hold lies in the words in use. Its registers lie on its stack
 //! above the lowest of these words: the thread has pushed them, or the kernel has, to call a signal handler.
 
+use super::moving_bottom::MovingBottom;
 use super::other_stacks::{OtherStack, StackRef};
 use super::words_in_use::WordsInUse;
 use crate::error::{HeapError, StackError};
@@ -45,6 +46,8 @@ pub(crate) struct ThreadStack {
     previous: Cell<Option<StackRef>>,
     /// The other stacks on which a stop noted the lowest word, with that word.
     noted: Cell<[Option<(StackRef, usize)>; 2]>,
+    /// The thread may be on stacks of which only the ends are known, if the client says so.
+    moving: MovingBottom,
     /// Words in use of the alternate signal stack, while it is stopped.
     alternate: Cell<(usize, usize)>,
     /// For each of its stacks, where a handler on the alternate stack may have interrupted the thread: the words from
@@ -71,6 +74,7 @@ impl ThreadStack {
             current: Cell::new(None),
             previous: Cell::new(None),
             noted: Cell::new([None; 2]),
+            moving: MovingBottom::default(),
             alternate: Cell::new((0, 0)),
             below: Cell::new([None; 3]),
         })
@@ -131,7 +135,26 @@ impl ThreadStack {
         if inside {
             self.in_use.stop_at(lowest);
         }
-        inside
+        inside || self.moving.note(lowest)
+    }
+
+    /// The lowest word in use that was noted, if the thread is stopped.
+    pub(crate) fn noted(&self) -> Option<usize> {
+        let [other, _] = self.noted.get();
+        other.map(|(_, lowest)| lowest).or(self.moving.noted()).or(self.in_use.stopped_at())
+    }
+
+    /// Whether a word is on the same stack as the word that was noted, and lower.
+    pub(crate) fn is_deeper(&self, word: usize, noted: usize) -> bool {
+        let on = |stack: &dyn Fn(usize) -> bool| stack(noted) && stack(word);
+        let is_known = self.others().any(|(_, other)| on(&|word| other.contains(word)))
+            || on(&|word| self.contains(word));
+        word <= noted && (is_known || self.moving.noted() == Some(noted))
+    }
+
+    /// The bottom of the stack that the thread is on, which a client moves.
+    pub(crate) fn moving(&self) -> &MovingBottom {
+        &self.moving
     }
 
     /// The same for a thread that may be on an unknown stack. If only the end of its stack is known, the thread is on
@@ -161,7 +184,7 @@ impl ThreadStack {
         if inside {
             self.in_use.stop_at(lowest);
         }
-        inside
+        inside || self.moving.note(lowest)
     }
 
     /// A handler of the program was interrupted, on the alternate stack. The kernel has written there where that
@@ -185,7 +208,8 @@ impl ThreadStack {
             below[0] = own.map(|lowest| (None, lowest));
         }
         self.below.set(below);
-        below.iter().any(Option::is_some)
+        let moved = self.moving.note_below_alternate(|is_near| lowest_in(is_near));
+        moved || below.iter().any(Option::is_some)
     }
 
     /// The thread goes on: the words in use of its stack are unknown again.
@@ -195,6 +219,7 @@ impl ThreadStack {
             unsafe { stack.record() }.in_use().go_on_from(lowest);
         }
         self.in_use.go_on_from(self.in_use.lowest());
+        self.moving.go_on();
         self.alternate.set((0, 0));
         self.below.set([None; 3]);
     }
@@ -205,6 +230,7 @@ impl ThreadStack {
         self.noted.set([None; 2]);
         self.current.set(None);
         self.previous.set(None);
+        self.moving.clear();
         self.alternate.set((0, 0));
         self.below.set([None; 3]);
         self.in_use.clear(self.end);
@@ -248,13 +274,15 @@ impl ThreadStack {
     }
 
     /// Calls `f` with the words in use of the stack of the attachment, of the alternate signal stack, and of the stacks
-    /// that a handler there may have interrupted. The thread is stopped.
+    /// that a handler there may have interrupted; with copies of those of a stack whose bottom alone is known, a page at a
+    /// time. The thread is stopped.
     pub(super) fn for_each(&self, mut f: impl FnMut(Range<usize>)) {
         f(self.in_use.lowest()..self.end);
         let (low, high) = self.alternate.get();
         if low < high {
             f(low..high);
         }
+        self.moving.for_each(&mut f);
         for (stack, lowest) in self.below.get().into_iter().flatten() {
             // SAFETY: as in `others`.
             let range = match stack.map(|stack| unsafe { stack.record() }) {

@@ -41,6 +41,11 @@ impl WordsInUse {
         self.stopped_at.store(0, Ordering::Relaxed);
     }
 
+    /// Where its thread is stopped on it.
+    pub(super) fn stopped_at(&self) -> Option<usize> {
+        Some(self.stopped_at.load(Ordering::Relaxed)).filter(|&at| at != 0)
+    }
+
     /// The lowest word in use.
     pub(super) fn lowest(&self) -> usize {
         match self.stopped_at.load(Ordering::Relaxed) {
