@@ -32,9 +32,9 @@ pub(crate) fn begin_heap(heap: &'static Heap) {
 }
 
 /// The calling thread was attached.
-pub(crate) fn begin(_mutator: &'static Mutator) {
+pub(crate) fn begin(mutator: &'static Mutator) {
     let is_first = !HAS_FIRST.swap(true, Relaxed);
-    stacks::begin(is_first);
+    stacks::begin(mutator, is_first);
     if !is_first {
         expect_threads();
     }
