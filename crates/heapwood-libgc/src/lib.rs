@@ -29,12 +29,14 @@
 //! | `collections`, `phases` | asking for collections, what the program does in them |
 //! | `sizes`, `stats` | the size of the heap, statistics |
 //! | `report` | warnings, errors, reports |
+//! | `announce` | what `heapwood exec` is told |
 //! | `stress` | collections at every n-th allocation |
 //! | `debug`, `rest` | the nearest safe thing; nothing |
 
 mod address_map;
 mod aligned;
 mod alloc;
+mod announce;
 mod blocking;
 mod chains;
 mod checks;

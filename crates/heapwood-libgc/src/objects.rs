@@ -4,7 +4,7 @@
 use crate::alloc::malloc;
 use crate::process::{made, mutator};
 use crate::types::{Const, Ptr};
-use crate::{held, interior, kinds, lookup};
+use crate::{held, interior, kinds, lookup, report};
 use core::ffi::c_int;
 use core::ptr::{NonNull, null_mut};
 use heapwood_heap::Address;
@@ -53,7 +53,9 @@ pub(crate) unsafe fn realloc(object: Ptr, n: usize) -> Ptr {
         unsafe { free(object) };
         return null_mut();
     }
-    let Some(old) = lookup::object(object as usize) else { return null_mut() };
+    let Some(old) = lookup::object(object as usize) else {
+        report::abort(format_args!("GC_realloc: {object:p} is no object: it was freed, or never one"))
+    };
     let wanted = interior::padded(n);
     // A large part that would lie idle is worth a copy.
     if wanted <= old.bytes && wanted >= old.bytes / 2 {

@@ -2,7 +2,7 @@
 //! a setter whose setting it has. A thread that was not registered and allocates is registered then; libgc would end the process.
 //! Invariant: the heap, once made, stays for good, at one address.
 
-use crate::{environment, phases, report, settings, slot, stress, symbols, threads};
+use crate::{announce, environment, phases, report, settings, slot, stress, symbols, threads};
 use core::ffi::c_int;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
@@ -48,6 +48,7 @@ fn make() -> &'static Heap {
         phases::begin(heap);
         threads::begin_heap(heap);
         HEAP.store(at.cast_mut(), Ordering::Release);
+        announce::begin();
     });
     made().expect("it was made just now")
 }

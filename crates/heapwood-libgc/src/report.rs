@@ -22,16 +22,21 @@ static LIVE_BEFORE: AtomicUsize = AtomicUsize::new(0);
 const TEXT: usize = 1000;
 
 /// A text of some hundred bytes, that ends in a zero.
-struct Text {
+pub(crate) struct Text {
     bytes: [u8; TEXT],
     len: usize,
 }
 
 impl Text {
-    fn of(text: fmt::Arguments<'_>) -> Self {
+    pub(crate) fn of(text: fmt::Arguments<'_>) -> Self {
         let mut this = Text { bytes: [0; TEXT], len: 0 };
         let _ = this.write_fmt(text);
         this
+    }
+
+    /// What was written.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.bytes[..self.len]
     }
 
     fn as_ptr(&self) -> *const c_char {

@@ -20,6 +20,8 @@ pub(crate) fn set(text: &str) {
         ));
     };
     STATE.store(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1, Relaxed);
+    // Programs are not ready for their own callbacks before they have begun.
+    LEFT.store(every.saturating_mul(2).max(1), Relaxed);
     EVERY.store(every, Relaxed);
 }
 
