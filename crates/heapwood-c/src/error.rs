@@ -104,7 +104,7 @@ impl Error {
             | Error::NoRoot(_)
             | Error::External(ExternalError::Refused(_))
             | Error::Misuse(MisuseError::NoTicket)
-            | Error::Root(RootError::NoLibrary { .. }) => Status::EINVAL,
+            | Error::Root(RootError::NoLibrary { .. } | RootError::Displacement { .. }) => Status::EINVAL,
             Error::Finalize(
                 FinalizeError::Misuse(_)
                 | FinalizeError::Queued
@@ -118,7 +118,9 @@ impl Error {
             Error::Weak(WeakError::Kernel(_)) => Status::ENOMEM,
             Error::Weak(WeakError::Alloc(e)) => Error::Alloc(*e).status(),
             Error::Weak(_) => Status::EINVAL,
-            Error::Root(RootError::Full { .. } | RootError::TooManyStacks { .. })
+            Error::Root(
+                RootError::Full { .. } | RootError::TooManyStacks { .. } | RootError::TooManyExcluded { .. },
+            )
             | Error::Handle(HandleError::Full { .. }) => Status::EFULL,
             Error::Root(RootError::Kernel(_)) | Error::Handle(HandleError::Kernel(_)) => Status::ENOMEM,
             Error::TooManyTypes(_) => Status::EFULL,

@@ -764,6 +764,18 @@ pub enum RootError {
         /// The address.
         address: usize,
     },
+    /// As many ranges of libraries' data are excluded as can be.
+    TooManyExcluded {
+        /// The most.
+        most: usize,
+    },
+    /// A displacement is too large.
+    Displacement {
+        /// The bytes behind an object's first.
+        bytes: usize,
+        /// The most.
+        most: usize,
+    },
 }
 
 impl fmt::Display for RootError {
@@ -786,6 +798,15 @@ impl fmt::Display for RootError {
                  keep objects in an array that one root leads to"
             ),
             RootError::Kernel(e) => e.fmt(f),
+            RootError::TooManyExcluded { most } => write!(
+                f,
+                "{most} ranges of libraries' data are excluded, as many as can be: exclude neighbours as one range"
+            ),
+            RootError::Displacement { bytes, most } => write!(
+                f,
+                "a pointer {bytes} bytes behind the first of its object cannot be registered, only up to {most}: switch interior \
+                 pointers on, or keep a pointer to the first byte"
+            ),
             RootError::NoLibrary { address } => write!(
                 f,
                 "{address:#x} is in no library that is loaded, nor in the program: name one by the address of a function or \

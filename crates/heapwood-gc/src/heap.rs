@@ -45,7 +45,7 @@ use crate::roots::{MAX_HANDLES, Roots};
 use crate::settings::options::{Config, Stop};
 use crate::state::barrier_bits::YOUNG;
 use crate::state::remembered::RememberedSet;
-use crate::state::{Ephemerons, State, StoreLog};
+use crate::state::{AmbiguousWords, Ephemerons, State, StoreLog};
 use core::mem::{ManuallyDrop, offset_of};
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -251,6 +251,11 @@ impl Heap {
     #[inline(always)]
     pub fn types(&self) -> HeapTypes<'_> {
         HeapTypes::new(self.space(), &self.config)
+    }
+
+    /// Which words that may be pointers count as such.
+    pub fn ambiguous_words(&self) -> &AmbiguousWords {
+        self.state.ambiguous_words()
     }
 
     /// Its objects, found by their addresses.

@@ -115,6 +115,7 @@ impl<'h> Pause<'h> {
             }
             match source {
                 Source::Arena => marker.arena(words),
+                Source::Stack | Source::Cell => marker.stack(words),
                 _ if source.is_precise() => marker.slots(words),
                 _ => marker.words(words),
             }

@@ -3,6 +3,7 @@
 //! [`Heap`](crate::Heap), so that a mutator's pointer to it leads to both.
 
 mod alone;
+mod ambiguous_words;
 pub(crate) mod barrier_bits;
 mod cycles;
 mod ephemerons;
@@ -21,6 +22,8 @@ pub(crate) mod rescan_set;
 mod store_log;
 mod wakeup;
 
+pub use ambiguous_words::AmbiguousWords;
+pub(crate) use ambiguous_words::{ANY, MOST_BEFORE};
 pub(crate) use cycles::Cycles;
 pub(crate) use ephemerons::{Ephemeron, Ephemerons, List, OfMarking, PendingIndex};
 pub use finalizers::FinalizerCall;
@@ -90,6 +93,8 @@ pub(crate) struct State {
     alone: Alone,
     /// How many threads mark; 0: as many as profit.
     mark_threads: AtomicUsize,
+    /// Which words that may be pointers count.
+    ambiguous_words: AmbiguousWords,
     faults: FaultInjector,
 }
 
@@ -126,6 +131,7 @@ impl State {
             fork_gate: ForkGate::new(forking),
             alone: Alone::new(),
             mark_threads: AtomicUsize::new(config.mark_threads.unwrap_or(0)),
+            ambiguous_words: AmbiguousWords::new(),
             faults: FaultInjector::default(),
         }
     }
@@ -156,6 +162,11 @@ impl State {
     #[inline(always)]
     pub(crate) fn alone(&self) -> &Alone {
         &self.alone
+    }
+
+    /// Which words that may be pointers count.
+    pub(crate) fn ambiguous_words(&self) -> &AmbiguousWords {
+        &self.ambiguous_words
     }
 
     /// The counters of collections.

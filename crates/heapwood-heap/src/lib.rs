@@ -77,6 +77,7 @@ pub use layout::program_id::{MOST_NODES, MOST_UNROLLED, ProgramId};
 pub use layout::shape::{MAX_ELEMENT_WORDS, Scan, ScanKind, Shape};
 pub use layout::shape_id::{MAX_OWN_SHAPES, MAX_SHAPES, ShapeId};
 pub use layout::size_class::{MAX_SMALL, MAX_TABLED, SizeClass};
+pub use layout::trace_call::TraceCall;
 pub use marking_view::MarkingView;
 pub use marks::{Collection, MarkSide};
 pub use pages::external::ExternalChange;

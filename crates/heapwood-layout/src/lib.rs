@@ -44,5 +44,5 @@ pub use error::LayoutError;
 pub use limits::{MASK_BLOCKS, MAX_MASK_WORDS, WORD};
 pub use mask::{PointerMask, SetWords};
 pub use program::{Program, ProgramError};
-pub use trace_fn::{TraceContext, TraceFn};
+pub use trace_fn::{TraceContext, TraceFn, TraceWithFn};
 pub use type_map::TypeMap;

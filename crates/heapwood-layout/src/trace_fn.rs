@@ -11,6 +11,10 @@ use core::marker::{PhantomData, PhantomPinned};
 /// same.
 pub type TraceFn = unsafe extern "C" fn(object: *mut u8, size: usize, tracer: *mut TraceContext);
 
+/// The same for many types: `data` is the word with which a type was registered, or with which the function put the call off.
+pub type TraceWithFn =
+    unsafe extern "C" fn(object: *mut u8, size: usize, tracer: *mut TraceContext, data: usize);
+
 /// The receiver of a [`TraceFn`]'s reports. Opaque: the collector supplies the pointer and interprets it.
 #[repr(C)]
 pub struct TraceContext {

@@ -138,9 +138,10 @@ impl MutatorArenas<'_> {
             (Some(ScanKind::Trace), Some(trace)) => unsafe {
                 shading.all_of(object, bytes / WORD * WORD, trace);
             },
-            (Some(ScanKind::Conservative), _) => {
-                let words = object.get()..object.get() + bytes / WORD * WORD;
-                words.step_by(WORD).for_each(|slot| shading.word(word(slot)));
+            (Some(ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix), _) => {
+                let shape = space.layouts().shape(entry.shape());
+                let words = (0..bytes / WORD).filter(|&i| shape.is_ambiguous(i));
+                words.for_each(|i| shading.word(word(object.get() + i * WORD)));
             }
             _ => for_each_slot(space, object.get(), bytes, |slot| shading.object(word(slot))),
         }

@@ -85,6 +85,33 @@ impl<'h> HeapRoots<'h> {
         self.roots.add_library(self.kernel, address)
     }
 
+    /// Makes the writable data of the program and of all its libraries roots, or not those of libraries that are not named: from the
+    /// next collection on. The option `library_roots` does so from the beginning.
+    ///
+    /// # Errors
+    /// The kernel gives no memory or starts no thread.
+    pub fn set_all_libraries(self, all: bool) -> Result<(), RootError> {
+        self.roots.set_all_libraries(self.kernel, all).map_err(RootError::Kernel)
+    }
+
+    /// Removes all roots that [`HeapRoots::add_library`] has added.
+    pub fn forget_libraries(self) {
+        self.roots.table().lock().forget_libraries();
+    }
+
+    /// These addresses are no roots as a library's data.
+    ///
+    /// # Errors
+    /// There are too many such ranges, or the kernel gives no memory or starts no thread.
+    pub fn exclude_library_data(self, range: Range<usize>) -> Result<(), RootError> {
+        self.roots.exclude(self.kernel, range)
+    }
+
+    /// Forgets all ranges that were excluded.
+    pub fn exclude_no_library_data(self) {
+        self.roots.exclude_nothing();
+    }
+
     /// Removes a root; false if the token names none.
     pub fn remove(self, token: RootToken) -> bool {
         self.roots.table().lock().remove(token)

@@ -30,6 +30,15 @@ impl<'h> HeapTypes<'h> {
         self.with_scan(descriptor.size(), Scan::Layout(descriptor.layout()))
     }
 
+    /// Registers a type of `size` bytes (not 0), all of whose objects are scanned as `scan` says.
+    ///
+    /// # Errors
+    /// The heap has no room for more shapes.
+    pub fn register_scan(self, size: usize, scan: Scan) -> Result<ObjectType, TypeError> {
+        let _no_preempt = record().no_preempt();
+        self.with_scan(size, scan)
+    }
+
     /// The form in which the heap keeps a type of `size` bytes that a program describes: a mask up to the number of
     /// words for which that is faster ([`Config::mask_words`]). Only a program is registered by this.
     ///

@@ -6,9 +6,10 @@
 
 use super::bits::MarkBits;
 use super::candidates::{Candidates, HeapRange};
-use super::edge::{ambiguous, is_ambiguous, word_of};
+use super::edge::{ambiguous, code_of, is_ambiguous, is_any, with_code, word_of};
 use super::mode::{Mode, Scope};
 use super::queue::Marker;
+use crate::state::MOST_BEFORE;
 use heapwood_heap::{Address, GRANULE, MarkingView, ObjectRef, PageEntry, ScanKind};
 use heapwood_layout::WORD;
 
@@ -35,8 +36,33 @@ impl<M: Mode> Marker<'_, M> {
         }
     }
 
-    /// Scans the aligned words of `start..end`.
+    /// Scans the aligned words of `start..end`, in which a word may lead to the inside of an object unless the heap is exact.
     pub(super) fn scan_ambiguous(&mut self, start: usize, end: usize) {
+        self.scan_words(start, end, self.is_exact());
+    }
+
+    /// Scans the aligned words of `start..end` on a stack, where they may always lead to the inside; and, if the heap wants that,
+    /// those that a small object ends at.
+    pub(super) fn scan_stack(&mut self, start: usize, end: usize) {
+        self.scan_words(start, end, false);
+        if !self.words_that_count().has_ends() {
+            return;
+        }
+        for at in (start.next_multiple_of(WORD)..end & !(WORD - 1)).step_by(WORD) {
+            // The granule before lies in the object that ends at the word, if there is one.
+            let before = Self::word(at).wrapping_sub(GRANULE);
+            if before.is_multiple_of(GRANULE)
+                && before.wrapping_sub(self.base) < self.committed_end
+                && let entry = self.entry(before)
+                && entry.kind().is_some()
+                && self.shape(entry).has_cells_up_to(MOST_BEFORE)
+            {
+                self.push_any(before);
+            }
+        }
+    }
+
+    fn scan_words(&mut self, start: usize, end: usize, is_exact: bool) {
         let heap = HeapRange::new(self.base..self.base + self.committed_end, self.marks, self.space.cpu());
         let (mut at, end) = (start.next_multiple_of(WORD), end & !(WORD - 1));
         let mut candidates = Candidates::new();
@@ -45,23 +71,75 @@ impl<M: Mode> Marker<'_, M> {
             at = part.end;
             // SAFETY: the range is memory that its owner registered, an object, or a stopped thread's stack.
             for &word in unsafe { candidates.gather(heap, part) } {
-                if self.is_marked_base(word) {
-                    continue;
-                }
-                // The roots of a snapshot are looked up in its stop.
-                match M::Scope::SNAPSHOT {
-                    true => self.resolve(word).into_iter().for_each(|object| self.push(object)),
-                    false => self.push(ambiguous(word)),
+                match is_exact {
+                    true => self.push_exact(word),
+                    false => self.push_any(word),
                 }
             }
         }
+    }
+
+    /// Follows a word that may point to or into an object.
+    #[inline]
+    pub(super) fn push_word(&mut self, word: usize) {
+        match self.is_exact() {
+            _ if word.wrapping_sub(self.base) >= self.committed_end => {}
+            true => self.push_exact(word),
+            false => self.push_any(word),
+        }
+    }
+
+    /// The same for a word in the heap's range, which may lead to the inside.
+    #[inline(always)]
+    fn push_any(&mut self, word: usize) {
+        if self.is_marked_base(word) {
+            return;
+        }
+        // The roots of a snapshot are looked up in its stop.
+        match M::Scope::SNAPSHOT {
+            true => self.resolve(word).into_iter().for_each(|object| self.push(object)),
+            false => self.push(ambiguous(word)),
+        }
+    }
+
+    /// The same for one that counts only with a registered displacement.
+    #[inline]
+    fn push_exact(&mut self, word: usize) {
+        let code = self.words_that_count().code(word);
+        if code == 0 || self.is_marked_base(word) {
+            return;
+        }
+        match M::Scope::SNAPSHOT {
+            true => {
+                if let Some(object) = self.resolve(word)
+                    && self.words_that_count().counts_for(word, object)
+                {
+                    self.push(object);
+                }
+            }
+            false => self.push(with_code(word, code)),
+        }
+    }
+
+    /// Whether an ambiguous edge counts for the object that it leads to or into.
+    #[inline(always)]
+    pub(super) fn counts(&self, edge: usize, object: usize) -> bool {
+        is_any(edge) || self.counts_by_code(edge, object)
+    }
+
+    #[inline(never)]
+    fn counts_by_code(&self, edge: usize, object: usize) -> bool {
+        self.words_that_count().counts(code_of(edge), word_of(edge).wrapping_sub(object))
     }
 
     /// The object of an edge, unless it is ambiguous and that object is marked, or there is none. In a snapshot the caller asks
     /// whether the object is of it.
     pub(super) fn object_of(&self, edge: usize) -> Option<usize> {
         match is_ambiguous(edge) {
-            true => self.look_up(word_of(edge), self.entry(edge), self.view()),
+            true => {
+                let found = self.look_up(word_of(edge), self.entry(edge), self.view());
+                found.filter(|&object| self.counts(edge, object))
+            }
             false => Some(edge),
         }
     }

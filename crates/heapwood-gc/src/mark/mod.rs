@@ -16,6 +16,8 @@
 //! | `stack` | the bounded stacks |
 //! | `overflow` | a push onto a full stack |
 //! | `tracer` | the interface that a type's trace function sees |
+//! | `put_off` | calls that such a function has put off |
+//! | `procedure` | the stack of a mark procedure, in libgc's convention |
 //! | `shading` | the write barrier's part of a concurrent marking |
 //! | `session` | a concurrent marking, driven in steps |
 //! | `asked` | when a marker beside the program leaves its edges |
@@ -40,7 +42,9 @@ mod marker_pool;
 mod marking;
 mod mode;
 mod overflow;
+mod procedure;
 mod programs;
+mod put_off;
 mod queue;
 mod revive;
 mod ring;
@@ -55,6 +59,7 @@ mod work_sharing;
 mod workers;
 
 pub(crate) use marking::Marking;
+pub use procedure::{MarkEntry, ProcedureStack};
 pub(crate) use queue::MarkTotals;
 pub(crate) use revive::Revived;
 pub(crate) use session::MarkSession;

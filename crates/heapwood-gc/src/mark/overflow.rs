@@ -142,8 +142,14 @@ impl<M: Mode> Marker<'_, M> {
             ScanKind::Slice | ScanKind::Program => {
                 (shape.header as usize * WORD, span.shape().index() as u32)
             }
-            ScanKind::Conservative => (0, 0),
+            ScanKind::Conservative | ScanKind::AmbiguousPrefix => (0, 0),
             _ => return self.scan(addr, entry),
+        };
+        let end = match shape.kind() {
+            ScanKind::AmbiguousPrefix => {
+                end.min(addr.saturating_add(shape.prefix_words().saturating_mul(WORD)))
+            }
+            _ => end,
         };
         let mut left = Some(Range { next: addr + header, end, shape: number, dense: false });
         while let Some(range) = left.take() {

@@ -8,15 +8,15 @@
 //! address; an object is scanned once its mark is set, and its mark is set once.
 
 use super::bits::MarkBits;
-use super::edge::{ambiguous, is_ambiguous, word_of};
+use super::edge::{ambiguous, is_ambiguous, with_code, word_of};
 use super::mode::{Limit, Mode, NextWork, Scope, Team};
 use super::ring::Ring;
 use super::scan::WORD;
 use super::stack::MarkStacks;
 use super::undecided::Undecided;
 use crate::inject::{Fault, FaultInjector};
-use crate::state::State;
 use crate::state::rescan_set::RescanSet;
+use crate::state::{AmbiguousWords, State};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{
@@ -99,6 +99,9 @@ pub(super) struct Marker<'h, M> {
     /// The kernel's knowledge of which pages were ever written.
     pub(super) pagemap: &'h Pagemap,
     pub(super) rescan: &'h RescanSet,
+    /// Which words that may be pointers count; whether those outside stacks do only with registered displacements, as it began.
+    words: &'h AmbiguousWords,
+    is_exact: bool,
     /// An edge may lead to a freed object.
     may_dangle: bool,
     /// Pushes onto a full stack.
@@ -130,6 +133,8 @@ impl<'h, M: Mode> Marker<'h, M> {
             stacks,
             pagemap,
             rescan,
+            words: state.ambiguous_words(),
+            is_exact: !state.ambiguous_words().has_interior(),
             // A dead object may refer to a freed one, and a dead old object or a stray word may keep the dead object.
             may_dangle: !M::Scope::SNAPSHOT && space.has_explicit_frees(),
             overflows: 0,
@@ -144,6 +149,18 @@ impl<'h, M: Mode> Marker<'h, M> {
     /// The ephemerons that it has come to and could not decide on.
     pub(super) fn undecided(&self) -> &Undecided<'h> {
         &self.undecided
+    }
+
+    /// Which words that may be pointers count.
+    #[inline(always)]
+    pub(super) fn words_that_count(&self) -> &'h AmbiguousWords {
+        self.words
+    }
+
+    /// Whether those outside stacks count only with registered displacements.
+    #[inline(always)]
+    pub(super) fn is_exact(&self) -> bool {
+        self.is_exact
     }
 
     /// The bits that a look-up reads.
@@ -350,6 +367,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         let mut top = self.stacks.edges.top();
         let mut pairs = 0;
         let view = self.view;
+        let (words, is_exact) = (self.words, self.is_exact);
         let (mut bits, mut looks) = (M::Bits::default(), LOOK_EVERY);
         'follow: loop {
             let (object, entry) = 'ready: {
@@ -411,8 +429,8 @@ impl<'h, M: Mode> Marker<'h, M> {
                     // SAFETY: edges lie below the committed end, whose entries are committed.
                     let entry = unsafe { PageEntry::load(entries.add((edge - base) / PAGE_SIZE)) };
                     match self.look_up(word_of(edge), entry, view) {
-                        Some(object) => object,
-                        None => continue 'follow,
+                        Some(object) if self.counts(edge, object) => object,
+                        _ => continue 'follow,
                     }
                 } else if self.is_dangling(edge) {
                     continue 'follow;
@@ -475,6 +493,16 @@ impl<'h, M: Mode> Marker<'h, M> {
                     *top = top.add(is_edge as usize);
                 }
             };
+            let push_exact = |top: &mut *mut usize, word: usize| {
+                // SAFETY: as above.
+                unsafe {
+                    let target = AtomicUsize::from_ptr(word as *mut usize).load(Ordering::Relaxed);
+                    let code = words.code(target);
+                    top.write(with_code(target, code));
+                    let is_edge = target.wrapping_sub(base) < committed_end && code != 0;
+                    *top = top.add(is_edge as usize);
+                }
+            };
             if entry.is(ScanKind::Pair) && top < roomy {
                 pairs += 1;
                 push(&mut top, object);
@@ -497,6 +525,12 @@ impl<'h, M: Mode> Marker<'h, M> {
                 self.count(object, shape);
                 let (mut word, end) = (object, object + shape.cell_size as usize);
                 // Cells are whole granules, of two words.
+                if is_exact {
+                    while word < end {
+                        push_exact(&mut top, word);
+                        word += WORD;
+                    }
+                }
                 while word < end {
                     push_ambiguous(&mut top, word);
                     push_ambiguous(&mut top, word + WORD);

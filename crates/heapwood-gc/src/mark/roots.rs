@@ -41,6 +41,14 @@ impl<M: Mode> ScanRoots for Marker<'_, M> {
         }
     }
 
+    fn stack(&mut self, words: Range<usize>) {
+        match self.is_exact() || self.words_that_count().has_ends() {
+            // Ranges that wait have lost what they came from.
+            true => self.scan_stack(words.start, words.end),
+            false => self.words(words),
+        }
+    }
+
     fn arena(&mut self, part: Range<usize>) {
         if self.faults.fails(Fault::ArenaWindowLost) {
             return;

@@ -6,11 +6,9 @@ use super::bits::MarkBits;
 use super::mode::{Mode, Scope};
 use super::queue::Marker;
 use super::stack::Range;
-use super::tracer::Target;
 use crate::inject::Fault;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Address, GRANULE, ObjectRef, PageEntry, ScanKind, Shape, Span};
-use heapwood_layout::TraceContext;
 use heapwood_os::diagnose::message::corrupt;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
@@ -143,6 +141,15 @@ impl<'h, M: Mode> Marker<'h, M> {
         }
     }
 
+    /// Follows words that may be pointers.
+    fn scan_ambiguous_mask(&mut self, addr: usize, mut mask: u64) {
+        while mask != 0 {
+            let word = mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            self.push_word(Self::word(addr + word * WORD));
+        }
+    }
+
     #[cold]
     pub(super) fn large_bytes(&self, addr: usize) -> usize {
         self.span_of(addr).pages().0 * PAGE_SIZE
@@ -178,6 +185,15 @@ impl<'h, M: Mode> Marker<'h, M> {
             ScanKind::Conservative => {
                 self.scan_range(Range { next: addr, end, shape: 0, dense: false }, addr)
             }
+            ScanKind::AmbiguousMask => {
+                for (chunk, &mask) in shape.mask.iter().enumerate() {
+                    self.scan_ambiguous_mask(addr + chunk * 64 * WORD, mask);
+                }
+            }
+            ScanKind::AmbiguousPrefix => {
+                let end = end.min(addr.saturating_add(shape.prefix_words().saturating_mul(WORD)));
+                self.scan_range(Range { next: addr, end, shape: 0, dense: false }, addr);
+            }
             ScanKind::Bits => {
                 let space = self.space;
                 let end = self.faults.end_of_bits(space, addr, end);
@@ -196,11 +212,8 @@ impl<'h, M: Mode> Marker<'h, M> {
             ScanKind::Trace if !M::Scope::SNAPSHOT && self.space.is_freed(ObjectRef::new(addr)) => {}
             ScanKind::Trace => {
                 let trace = shape.trace().expect("a trace shape has a function");
-                let mut target = Target::of(self);
-                let context = (&raw mut target).cast::<TraceContext>();
-                // SAFETY: the type's author promised that the function accepts any object of the type, zeros included,
-                // and reports to the context it is given; nothing else uses the marker meanwhile.
-                unsafe { trace(addr as *mut u8, end - addr, context) };
+                // SAFETY: the type's author promised that the function accepts any object of the type, zeros included.
+                unsafe { self.trace((addr, end - addr), trace) };
             }
             ScanKind::Arena => self.visit_chunk(addr),
             ScanKind::Ephemeron => self.scan_ephemeron(addr),

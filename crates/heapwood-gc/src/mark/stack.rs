@@ -2,6 +2,7 @@
 //! mapped memory, committed as deep as markings get. A push fails if it does not fit or the kernel gives no memory, and
 //! [`super::overflow`] takes over. Invariant: all entries below the top are committed, and were pushed.
 
+use super::put_off::PutOff;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
 
@@ -163,6 +164,9 @@ unsafe impl Zeroed for Range {}
 pub(crate) struct MarkStacks {
     pub(super) edges: Bounded<usize>,
     pub(super) ranges: Bounded<Range>,
+    /// Calls of trace functions that wait until one has returned; lent while one runs.
+    put_off: Option<PutOff>,
+    kernel: KernelRef,
 }
 
 impl MarkStacks {
@@ -171,6 +175,8 @@ impl MarkStacks {
         Ok(MarkStacks {
             edges: Bounded::new(kernel, edges)?,
             ranges: Bounded::new(kernel, RANGES.min(edges.max(1)))?,
+            put_off: None,
+            kernel,
         })
     }
 
@@ -208,12 +214,23 @@ impl MarkStacks {
     pub(crate) fn trim(&mut self) {
         self.edges.trim();
         self.ranges.trim();
+        self.put_off.iter_mut().for_each(PutOff::trim);
+    }
+
+    /// Room for the calls that a trace function puts off.
+    pub(super) fn take_put_off(&mut self) -> PutOff {
+        self.put_off.take().unwrap_or_else(|| PutOff::new(self.kernel))
+    }
+
+    /// Gives it back.
+    pub(super) fn return_put_off(&mut self, put_off: PutOff) {
+        self.put_off = Some(put_off);
     }
 }
 
 impl Mapped for MarkStacks {
     fn for_each_mapping(&self, f: &mut dyn FnMut(core::ops::Range<usize>)) {
-        for_each_mapping_of(&[&self.edges.memory, &self.ranges.memory], f);
+        for_each_mapping_of(&[&self.edges.memory, &self.ranges.memory, &self.put_off], f);
     }
 }
 

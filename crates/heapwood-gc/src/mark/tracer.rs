@@ -2,24 +2,36 @@
 //! exists while the function runs, and every word reported to it is an edge of that object.
 
 use super::mode::Mode;
+use super::put_off::{Call, PutOff};
 use super::queue::Marker;
 use super::shading::{ShadeLog, Shading};
-use core::marker::PhantomData;
-use heapwood_heap::ObjectRef;
-use heapwood_layout::{TraceContext, TraceFn};
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_heap::{ObjectRef, TraceCall};
+use heapwood_layout::{TraceContext, TraceWithFn, WORD};
+use heapwood_os::SYSTEM;
 
 /// Who calls a trace function, for the length of the call.
 pub(super) struct Target<'a> {
-    target: *mut (),
-    visit: unsafe fn(*mut (), usize),
-    resolve: unsafe fn(*mut (), usize) -> Option<usize>,
-    borrow: PhantomData<&'a mut ()>,
+    visitor: &'a mut dyn Visit,
+    /// The function, if it takes a word, and the calls of it that it has put off.
+    function: Option<TraceWithFn>,
+    put_off: &'a mut PutOff,
 }
 
 /// The receiver of a trace function's reports.
 trait Visit {
+    /// The address of an object.
     fn visit(&mut self, addr: usize);
-    fn resolve(&self, word: usize) -> Option<usize>;
+    /// A word that may point to or into one.
+    fn word(&mut self, word: usize);
+    /// Words of memory.
+    fn words(&mut self, words: Range<usize>) {
+        for at in words.step_by(WORD) {
+            // SAFETY: who names words says that they are readable. The program may write them.
+            self.word(unsafe { AtomicUsize::from_ptr(at as *mut usize) }.load(Ordering::Relaxed));
+        }
+    }
 }
 
 impl<M: Mode> Visit for Marker<'_, M> {
@@ -27,8 +39,12 @@ impl<M: Mode> Visit for Marker<'_, M> {
         self.push(addr);
     }
 
-    fn resolve(&self, word: usize) -> Option<usize> {
-        Marker::resolve(self, word)
+    fn word(&mut self, word: usize) {
+        self.push_word(word);
+    }
+
+    fn words(&mut self, words: Range<usize>) {
+        self.scan_ambiguous(words.start, words.end);
     }
 }
 
@@ -37,8 +53,8 @@ impl<L: ShadeLog> Visit for Shading<'_, L> {
         self.object(addr);
     }
 
-    fn resolve(&self, word: usize) -> Option<usize> {
-        Shading::resolve(self, word)
+    fn word(&mut self, word: usize) {
+        Shading::word(self, word);
     }
 }
 
@@ -53,8 +69,47 @@ impl Visit for Looker<'_> {
         (self.visit)(addr);
     }
 
-    fn resolve(&self, word: usize) -> Option<usize> {
-        (self.resolve)(word)
+    fn word(&mut self, word: usize) {
+        if let Some(object) = (self.resolve)(word) {
+            (self.visit)(object);
+        }
+    }
+}
+
+/// Calls a trace function for an object, and then what it puts off.
+///
+/// # Safety
+/// 1. The object exists, has `bytes` bytes, and is of the function's type.
+unsafe fn trace_object(
+    visitor: &mut dyn Visit,
+    put_off: &mut PutOff,
+    (object, bytes): (usize, usize),
+    trace: TraceCall,
+) {
+    let mut target = Target { visitor, function: trace.with_word(), put_off };
+    // The target is used through this alone as long as the function runs.
+    let target = &raw mut target;
+    // SAFETY: contract 1; the function reports to the context it is given.
+    unsafe { trace.call(object as *mut u8, bytes, target.cast::<TraceContext>()) };
+    let Some(function) = trace.with_word() else { return };
+    loop {
+        // SAFETY: no call goes on, so nobody else uses the target.
+        let Some(Call { object, size, data }) = unsafe { &mut *target }.put_off.pop() else { return };
+        // SAFETY: the function has asked for this call (`Tracer::again`).
+        unsafe { function(object as *mut u8, size, target.cast::<TraceContext>(), data) };
+    }
+}
+
+impl<M: Mode> Marker<'_, M> {
+    /// Finds the edges of an object by its trace function.
+    ///
+    /// # Safety
+    /// 1. The object exists, has `bytes` bytes, and is of the function's type.
+    pub(super) unsafe fn trace(&mut self, object: (usize, usize), trace: TraceCall) {
+        let mut put_off = self.stacks.take_put_off();
+        // SAFETY: contract 1.
+        unsafe { trace_object(self, &mut put_off, object, trace) };
+        self.stacks.return_put_off(put_off);
     }
 }
 
@@ -66,62 +121,13 @@ impl Visit for Looker<'_> {
 pub(crate) unsafe fn report_edges(
     object: usize,
     bytes: usize,
-    trace: TraceFn,
+    trace: TraceCall,
     visit: &mut dyn FnMut(usize),
     resolve: &dyn Fn(usize) -> Option<usize>,
 ) {
     let mut looker = Looker { visit, resolve };
-    let mut target = Target::new(&mut looker);
-    let context = (&raw mut target).cast::<TraceContext>();
-    // SAFETY: contract 1; the function reports to the context it is given.
-    unsafe { trace(object as *mut u8, bytes, context) };
-}
-
-/// # Safety
-/// 1. `target` leads to a `T` that is borrowed for this call alone.
-unsafe fn visit<T: Visit>(target: *mut (), addr: usize) {
     // SAFETY: contract 1.
-    unsafe { &mut *target.cast::<T>() }.visit(addr);
-}
-
-/// # Safety
-/// 1. As for [`visit`].
-unsafe fn resolve<T: Visit>(target: *mut (), word: usize) -> Option<usize> {
-    // SAFETY: contract 1.
-    unsafe { &*target.cast::<T>() }.resolve(word)
-}
-
-impl<'a> Target<'a> {
-    /// For a call by a marker.
-    pub(super) fn of<'h, M: Mode>(marker: &'a mut Marker<'h, M>) -> Self {
-        Self::new(marker)
-    }
-
-    /// For a call by a mutator's write barrier.
-    pub(super) fn of_shading<L: ShadeLog>(shading: &'a mut Shading<'_, L>) -> Self {
-        Self::new(shading)
-    }
-
-    fn new<T: Visit>(target: &'a mut T) -> Self {
-        Target {
-            target: (&raw mut *target).cast(),
-            visit: visit::<T>,
-            resolve: resolve::<T>,
-            borrow: PhantomData,
-        }
-    }
-
-    #[inline(always)]
-    fn visit(&mut self, addr: usize) {
-        // SAFETY: the target is borrowed for the lifetime of `self`, and the function is the one for its type.
-        unsafe { (self.visit)(self.target, addr) };
-    }
-
-    #[inline(always)]
-    fn resolve(&self, word: usize) -> Option<usize> {
-        // SAFETY: as above.
-        unsafe { (self.resolve)(self.target, word) }
-    }
+    unsafe { trace_object(&mut looker, &mut PutOff::new(&SYSTEM), (object, bytes), trace) };
 }
 
 /// Reports the pointers of one object to the collector.
@@ -144,15 +150,34 @@ impl<'a> Tracer<'a> {
     /// 1. Inside the heap, `addr` is the first byte of an object that exists.
     #[inline]
     pub unsafe fn visit(&mut self, addr: usize) {
-        self.0.visit(addr);
+        self.0.visitor.visit(addr);
     }
 
     /// Reports a word that may point to or into an object.
     #[inline]
     pub fn visit_ambiguous(&mut self, word: usize) {
-        if let Some(object) = self.0.resolve(word) {
-            self.0.visit(object);
-        }
+        self.0.visitor.word(word);
+    }
+
+    /// Reports words of which any may point to or into an object.
+    ///
+    /// # Safety
+    /// 1. They are readable, and stay so until the function has returned.
+    pub unsafe fn visit_words(&mut self, words: Range<usize>) {
+        self.0.visitor.words(words.start.next_multiple_of(WORD)..words.end & !(WORD - 1));
+    }
+
+    /// Calls the trace function again, when it has returned, for an object or an address in it, with another word. Calls that
+    /// are put off take no stack, so a function may call itself so a million times for one object.
+    ///
+    /// # Panics
+    /// The function takes no word.
+    ///
+    /// # Safety
+    /// 1. The function accepts these arguments.
+    pub unsafe fn again(&mut self, object: *mut u8, size: usize, data: usize) {
+        assert!(self.0.function.is_some(), "a trace function without a word cannot be put off");
+        self.0.put_off.push(Call { object: object as usize, size, data });
     }
 }
 
@@ -161,14 +186,12 @@ impl<L: ShadeLog> Shading<'_, L> {
     ///
     /// # Safety
     /// 1. The object exists, has `bytes` bytes, and is of the function's type.
-    pub(crate) unsafe fn all_of(&mut self, object: ObjectRef, bytes: usize, trace: TraceFn) {
+    pub(crate) unsafe fn all_of(&mut self, object: ObjectRef, bytes: usize, trace: TraceCall) {
         let state = self.state();
         let _turn = state.marking_log().turn();
         state.marking_threads().while_marking(|| {
-            let mut target = Target::of_shading(self);
-            let context = (&raw mut target).cast::<TraceContext>();
-            // SAFETY: contract 1; the function reports to the context it is given.
-            unsafe { trace(object.get() as *mut u8, bytes, context) };
+            // SAFETY: contract 1.
+            unsafe { trace_object(self, &mut PutOff::new(&SYSTEM), (object.get(), bytes), trace) };
         });
     }
 }

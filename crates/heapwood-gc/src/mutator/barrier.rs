@@ -363,7 +363,9 @@ impl<'m> WriteBarrier<'m> {
                     unsafe { shading.all_of(base, span.object_bytes() / WORD * WORD, trace) };
                 }
             }
-            Some(ScanKind::Conservative) => (0..words).for_each(|i| shading.word(old(i))),
+            Some(ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix) => {
+                (0..words).for_each(|i| shading.word(old(i)))
+            }
             Some(_) => (0..words).for_each(|i| shading.object(old(i))),
         }
     }

@@ -101,6 +101,9 @@ fn scan_hash(scan: &Scan) -> usize {
         Scan::Layout(heapwood_layout::Layout::Mask(mask)) => mix(mask.bits()[0], 1),
         Scan::Layout(heapwood_layout::Layout::Trace(f)) => mix(*f as usize as u64, 2),
         Scan::Layout(_) => 3,
+        Scan::Trace { function, data } => mix(*function as usize as u64, *data),
+        Scan::AmbiguousMask(mask) => mix(mask[0], 7),
+        Scan::AmbiguousPrefix(words) => mix(*words as u64, 8),
         Scan::Slice { header, words, mask } => mix(mask[0], words * 4 + *header as usize),
         Scan::Unregistered { header, program } => mix(program.bytes().as_ptr() as u64, 5 + *header as usize),
         Scan::Program { header, program } => mix(program.index() as u64, 4 + *header as usize),
@@ -117,6 +120,11 @@ fn same_scan(a: &Scan, b: &Scan) -> bool {
         (Scan::Unregistered { header: h, program: p }, Scan::Unregistered { header, program }) => {
             h == header && core::ptr::eq(p.bytes(), program.bytes()) && p.words() == program.words()
         }
+        (Scan::Trace { function: f, data: d }, Scan::Trace { function, data }) => {
+            core::ptr::fn_addr_eq(*f, *function) && d == data
+        }
+        (Scan::AmbiguousMask(a), Scan::AmbiguousMask(b)) => a == b,
+        (Scan::AmbiguousPrefix(a), Scan::AmbiguousPrefix(b)) => a == b,
         (Scan::Program { header: h, program: p }, Scan::Program { header, program }) => {
             h == header && p == program
         }

@@ -25,7 +25,11 @@ pub(super) fn for_each_ambiguous_root(pause: &Pause<'_>, mut f: impl FnMut(usize
         for at in (words.start.next_multiple_of(WORD)..words.end & !(WORD - 1)).step_by(WORD) {
             // SAFETY: the words of roots stay readable during this call; others may write those of a range meanwhile.
             let word = unsafe { (at as *const usize).read_volatile() };
-            if let Some(found) = pause.space().find(Address::new(word)) {
+            let is_stack = matches!(source, Source::Stack | Source::Cell);
+            let rules = pause.state().ambiguous_words();
+            if let Some(found) = pause.space().find(Address::new(word))
+                && (is_stack || rules.counts_for(word, found.base.get()))
+            {
                 f(found.base.get());
             }
         }

@@ -56,8 +56,8 @@ pub(super) fn for_each_edge(
     };
     let Some(shape) = shape_of(space, object) else { return };
     match shape.kind() {
-        ScanKind::Conservative => {
-            for at in (object..object + bytes / WORD * WORD).step_by(WORD) {
+        ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix => {
+            for at in (0..bytes / WORD).filter(|&i| shape.is_ambiguous(i)).map(|i| object + i * WORD) {
                 // SAFETY: the word lies in an object of a stopped heap.
                 if let Some(base) = resolve(unsafe { (at as *const usize).read() }) {
                     f(Edge::Ambiguous(base));
@@ -113,7 +113,12 @@ pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: i
         }
         // Of an ephemeron no word is a pointer by itself (`ephemerons`).
         ScanKind::Ephemeron => {}
-        ScanKind::NoPointers | ScanKind::Conservative | ScanKind::Trace | ScanKind::Numbered => {}
+        ScanKind::NoPointers
+        | ScanKind::Conservative
+        | ScanKind::AmbiguousMask
+        | ScanKind::AmbiguousPrefix
+        | ScanKind::Trace
+        | ScanKind::Numbered => {}
     }
 }
 

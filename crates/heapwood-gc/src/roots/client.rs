@@ -27,7 +27,8 @@ pub unsafe trait CollectionPhases: Sync {
     /// The threads are about to be stopped: takes the client's lock, if it has one.
     fn lock(&self) {}
 
-    /// The threads are stopped: names what the client knows of. It may be called several times in a stop, with all roots each time.
+    /// The threads are stopped: names what the client knows of. It may be called several times in a stop, with all roots each time, and
+    /// is not called where nothing is marked.
     fn roots(&self, roots: &mut ClientRoots<'_>);
 
     /// The threads go on: frees the client's lock.
@@ -58,13 +59,22 @@ impl<'m> ClientRoots<'m> {
         self.marker.words(words);
     }
 
+    /// The same of words of a stack, which may lead to the inside of objects whatever the heap's rule for other words is.
+    ///
+    /// # Safety
+    /// 1. As for [`ClientRoots::words`].
+    pub unsafe fn stack(&mut self, words: Range<usize>) {
+        self.bytes += words.len();
+        self.marker.stack(words);
+    }
+
     /// The object that a word points to or into is alive, if there is one, and so is all that it leads to. Who sets the mark bit of
     /// an object calls this.
     pub fn word(&mut self, word: usize) {
         let at = (&raw const word) as usize;
         self.bytes += WORD;
         // So few words are scanned at once.
-        self.marker.words(at..at + WORD);
+        self.marker.stack(at..at + WORD);
     }
 
     /// The bytes that were named.

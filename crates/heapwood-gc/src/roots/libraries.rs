@@ -3,6 +3,7 @@
 //! docs/design/libraries.md gives the reasons. Invariant: while threads are stopped, after [`Libraries::know`] returned
 //! true, the list has every library that any of them has seen loaded.
 
+use super::excluded::Excluded;
 use super::library_watcher::LibraryWatcher;
 use super::table::RootTable;
 use core::ops::Range;
@@ -23,6 +24,8 @@ const LONG: usize = 64 * LEAST_KERNEL_PAGE;
 pub(super) struct Libraries {
     /// The data of every library are roots.
     all: bool,
+    /// Parts of them that are not.
+    excluded: Excluded,
     library_watcher: LibraryWatcher,
     /// The copy that a marker scans.
     buffer: MappedArray<usize>,
@@ -33,7 +36,24 @@ impl Libraries {
     pub(super) fn new(kernel: KernelRef, all: bool) -> Result<Self, OsError> {
         let buffer = MappedArray::new(kernel, CHUNK)?;
         buffer.commit(0..CHUNK)?;
-        Ok(Libraries { all, library_watcher: LibraryWatcher::start(kernel)?, buffer, kernel })
+        let excluded = Excluded::new(kernel)?;
+        Ok(Libraries { all, excluded, library_watcher: LibraryWatcher::start(kernel)?, buffer, kernel })
+    }
+
+    /// From now on the data of every library are roots, or those of named ones alone.
+    pub(super) fn set_all(&mut self, all: bool) {
+        self.all = all;
+    }
+
+    /// Ranges that are no roots.
+    pub(super) fn excluded(&mut self) -> &mut Excluded {
+        &mut self.excluded
+    }
+
+    /// Whether no library's data are roots, by the table, so that nobody need know which are loaded. After a question without an
+    /// answer they are not unused.
+    pub(super) fn are_unused(&self, table: &RootTable) -> bool {
+        !self.all && !table.has_libraries() && self.library_watcher.has_answer()
     }
 
     /// Learns which libraries are loaded, however long that takes. No thread has been stopped.
@@ -46,6 +66,11 @@ impl Libraries {
         self.library_watcher.look_for(at_most)
     }
 
+    /// The same on a thread that has stopped no other: it may wait for the loader itself.
+    pub(super) fn know_here(&mut self) {
+        self.library_watcher.look(self.kernel);
+    }
+
     /// Selects, by the table, the libraries that are roots.
     pub(super) fn select_roots(&mut self, table: &mut RootTable) {
         let all = self.all;
@@ -56,16 +81,17 @@ impl Libraries {
     pub(super) fn for_each_chunk(&self, mut f: impl FnMut(Range<usize>)) {
         let (peek, pagemap) = (Peek::new(), Pagemap::new());
         for data in self.library_watcher.seen().roots() {
-            if data.len() <= LONG {
-                self.read(&peek, data, &mut f);
-                continue;
-            }
-            let mut left = data;
-            // A page that was never written holds the file's words, or zeros: no address of an object.
-            while let Some(written) = pagemap.first(left.clone()) {
-                left.start = written.end;
-                self.read(&peek, written, &mut f);
-            }
+            self.excluded.for_each_rest(data, |data| {
+                if data.len() <= LONG {
+                    return self.read(&peek, data, &mut f);
+                }
+                let mut left = data;
+                // A page that was never written holds the file's words, or zeros: no address of an object.
+                while let Some(written) = pagemap.first(left.clone()) {
+                    left.start = written.end;
+                    self.read(&peek, written, &mut f);
+                }
+            });
         }
     }
 
@@ -105,6 +131,6 @@ pub(super) fn holder(address: usize) -> Option<(usize, usize)> {
 
 impl Mapped for Libraries {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
-        for_each_mapping_of(&[&self.buffer, &self.library_watcher], f);
+        for_each_mapping_of(&[&self.buffer, &self.excluded, &self.library_watcher], f);
     }
 }

@@ -37,8 +37,8 @@ pub(super) struct LibraryList {
     len: usize,
     /// The loader's counts when it was made.
     counts: Option<Counts>,
-    /// The roots were selected since it was made.
-    has_selected: bool,
+    /// The roots were selected since it was made, for all libraries or for some.
+    selected: Option<bool>,
 }
 
 impl LibraryList {
@@ -46,7 +46,7 @@ impl LibraryList {
     pub(super) fn new(kernel: KernelRef) -> Result<Self, OsError> {
         let segments = MappedArray::new(kernel, MOST)?;
         segments.commit(0..MOST)?;
-        Ok(LibraryList { segments, len: 0, counts: None, has_selected: false })
+        Ok(LibraryList { segments, len: 0, counts: None, selected: None })
     }
 
     /// The memory of the list, which stays where it is.
@@ -68,7 +68,7 @@ impl LibraryList {
         if self.counts.is_some_and(|counts| counts == loaded::counts()) {
             return;
         }
-        (self.len, self.has_selected) = (0, false);
+        (self.len, self.selected) = (0, None);
         self.counts = Some(loaded::for_each_library(|library| {
             if !is_ours(library) {
                 let mut data = library.data().peekable();
@@ -112,10 +112,10 @@ impl LibraryList {
     /// Selects the segments that are roots: `all`, or those of the libraries in the table. A library that is no longer
     /// loaded leaves the table.
     pub(super) fn select_roots(&mut self, table: &mut RootTable, all: bool) {
-        if !table.take_libraries_changed() && self.has_selected {
+        if !table.take_libraries_changed() && self.selected == Some(all) {
             return;
         }
-        self.has_selected = true;
+        self.selected = Some(all);
         let adds = self.counts.map_or(0, |counts| counts.adds);
         let segments = self.segments_mut();
         segments.iter_mut().for_each(|segment| segment.is_root = usize::from(all));

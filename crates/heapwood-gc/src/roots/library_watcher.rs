@@ -118,7 +118,8 @@ impl LibraryWatcher {
         }
     }
 
-    fn has_answer(&self) -> bool {
+    /// Whether no question is open.
+    pub(super) fn has_answer(&self) -> bool {
         self.shared.answered.load(Ordering::Acquire) == self.shared.asked.load(Ordering::Relaxed)
     }
 

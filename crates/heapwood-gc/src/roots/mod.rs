@@ -11,6 +11,7 @@
 //! | `moving_bottom` | a stack of which a client says only where it ends |
 //! | `words_in_use` | the part of a stack that is in use |
 //! | `libraries` | data of libraries, which come and go |
+//! | `excluded` | parts of those data that are no roots |
 //! | `library_list` | the loaded libraries |
 //! | `library_watcher` | a thread that asks the loader for them while others are stopped |
 //! | `visitor` | the walk over all roots |
@@ -22,6 +23,7 @@
 
 mod changed_handles;
 mod client;
+mod excluded;
 mod frames;
 mod handles;
 mod libraries;
@@ -138,8 +140,33 @@ impl Roots {
         if self.has_libraries.load(Ordering::Acquire)
             && let Some(libraries) = &mut *self.libraries.lock()
             && !faults.fails(Fault::LibrariesNotUpdated)
+            && !libraries.are_unused(&self.table.lock())
         {
             libraries.update();
+        }
+    }
+
+    /// Switches the data of all libraries on or off, as roots.
+    pub(crate) fn set_all_libraries(&self, kernel: KernelRef, all: bool) -> Result<(), OsError> {
+        if all {
+            self.use_libraries(kernel, true)?;
+        }
+        if let Some(libraries) = &mut *self.libraries.lock() {
+            libraries.set_all(all);
+        }
+        Ok(())
+    }
+
+    /// Excludes addresses from the data of libraries that are roots.
+    pub(crate) fn exclude(&self, kernel: KernelRef, range: Range<usize>) -> Result<(), RootError> {
+        self.use_libraries(kernel, false).map_err(RootError::Kernel)?;
+        self.libraries.lock().as_mut().map_or(Ok(()), |libraries| libraries.excluded().add(range))
+    }
+
+    /// Excludes none any more.
+    pub(crate) fn exclude_nothing(&self) {
+        if let Some(libraries) = &mut *self.libraries.lock() {
+            libraries.excluded().clear();
         }
     }
 

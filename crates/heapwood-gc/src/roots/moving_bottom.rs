@@ -142,8 +142,8 @@ mod tests {
     /// The words of what is copied.
     fn copied(bottom: &MovingBottom) -> Vec<usize> {
         let mut words = Vec::new();
-        // SAFETY: the copy is there during the call.
         bottom.for_each(|copy| {
+            // SAFETY: the copy is there during the call.
             words.extend(copy.step_by(WORD).map(|at| unsafe { (at as *const usize).read() }));
         });
         words

@@ -11,6 +11,9 @@ pub(crate) trait ScanRoots {
     /// Ambiguous words: any may be a pointer. Threads that are not stopped may write them meanwhile.
     fn words(&mut self, words: Range<usize>);
 
+    /// The same of stacks and registers.
+    fn stack(&mut self, words: Range<usize>);
+
     /// Part of an arena chunk, whose pointer slots have bits.
     fn arena(&mut self, part: Range<usize>);
 

@@ -66,12 +66,14 @@ pub(crate) struct RootTable {
     free: usize,
     /// Libraries were named or removed since the last [`RootTable::take_libraries_changed`].
     libraries_changed: bool,
+    /// The libraries that are named.
+    libraries: usize,
 }
 
 impl RootTable {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
         let entries = MappedArray::new(kernel, MAX_ROOTS)?;
-        Ok(RootTable { entries, committed: 0, used: 0, free: NONE, libraries_changed: false })
+        Ok(RootTable { entries, committed: 0, used: 0, free: NONE, libraries_changed: false, libraries: 0 })
     }
 
     fn entry(&mut self, index: usize) -> &mut RootEntry {
@@ -106,6 +108,7 @@ impl RootTable {
         let generation = e.generation.wrapping_add(1).max(1);
         *e = RootEntry { start, words, kind: kind as u32, generation };
         self.libraries_changed |= kind == RootKind::Library;
+        self.libraries += usize::from(kind == RootKind::Library);
         Ok(RootToken((generation as u64) << 32 | index as u64))
     }
 
@@ -128,9 +131,22 @@ impl RootTable {
     fn free(&mut self, index: usize) {
         let next = self.free;
         let e = self.entry(index);
+        let was_library = e.kind == RootKind::Library as u32;
         e.kind = 0;
         e.start = next;
         self.free = index;
+        self.libraries -= usize::from(was_library);
+    }
+
+    /// Whether a library is named.
+    pub(super) fn has_libraries(&self) -> bool {
+        self.libraries != 0
+    }
+
+    /// Removes all libraries.
+    pub(crate) fn forget_libraries(&mut self) {
+        self.retain_libraries(|_, _| false);
+        self.libraries_changed = true;
     }
 
     /// Whether libraries were named or removed since the last call.

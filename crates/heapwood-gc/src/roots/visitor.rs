@@ -90,12 +90,25 @@ pub(crate) struct LockedRoots<'r> {
 }
 
 impl LockedRoots<'_> {
-    /// After threads have stopped: whether the loaded libraries are known as of this moment. If the loader does not
+    /// After threads have stopped: whether the loaded libraries are known as of this moment. A thread that has stopped no other, as
+    /// the only one, asks the loader itself. If the loader does not
     /// answer in time, a stopped thread may hold its lock: then the caller must resume the threads and update the
     /// libraries again.
-    pub(crate) fn know_libraries(&mut self, at_most: Duration, faults: &FaultInjector) -> bool {
+    pub(crate) fn know_libraries(
+        &mut self,
+        at_most: Duration,
+        is_only: bool,
+        faults: &FaultInjector,
+    ) -> bool {
         let Some(libraries) = &mut *self.libraries else { return true };
-        let knows = faults.fails(Fault::LibrariesNotUpdated) || libraries.know(at_most);
+        let knows = match libraries.are_unused(&self.table) || faults.fails(Fault::LibrariesNotUpdated) {
+            true => true,
+            false if is_only => {
+                libraries.know_here();
+                true
+            }
+            false => libraries.know(at_most),
+        };
         if knows {
             libraries.select_roots(&mut self.table);
         }

@@ -21,7 +21,7 @@ pub(crate) struct Allocator {
     shapes: Shapes,
     /// Whether shapes with trace functions exist.
     traces: AtomicBool,
-    /// Whether shapes without a layout exist.
+    /// Whether shapes exist whose words may be pointers and may be anything.
     is_conservative: AtomicBool,
     /// Runs have one cell only.
     single_cells: bool,
@@ -56,8 +56,10 @@ impl Allocator {
     /// Registers the shape of objects of `bytes` bytes that are scanned as `scan` says.
     pub(crate) fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
         match scan {
-            Scan::Layout(Layout::Trace(_)) => self.traces.store(true, Ordering::Relaxed),
-            Scan::Layout(Layout::Conservative) => self.is_conservative.store(true, Ordering::Relaxed),
+            Scan::Layout(Layout::Trace(_)) | Scan::Trace { .. } => self.traces.store(true, Ordering::Relaxed),
+            Scan::Layout(Layout::Conservative) | Scan::AmbiguousMask(_) | Scan::AmbiguousPrefix(_) => {
+                self.is_conservative.store(true, Ordering::Relaxed);
+            }
             _ => {}
         }
         self.shapes.register(bytes, scan, |shapes| self.sweeper.commit_shapes(shapes))
@@ -69,7 +71,7 @@ impl Allocator {
         self.traces.load(Ordering::Relaxed)
     }
 
-    /// Whether shapes without a layout exist. Each word of their objects may be a pointer.
+    /// Whether shapes exist whose words may be pointers and may be anything.
     pub(crate) fn is_conservative(&self) -> bool {
         self.is_conservative.load(Ordering::Relaxed)
     }
@@ -147,6 +149,8 @@ impl Allocator {
             ScanKind::Program => !(whole && self.is_one_value(shape)),
             ScanKind::Slice
             | ScanKind::Conservative
+            | ScanKind::AmbiguousMask
+            | ScanKind::AmbiguousPrefix
             | ScanKind::Trace
             | ScanKind::Bits
             | ScanKind::Numbered

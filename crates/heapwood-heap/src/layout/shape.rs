@@ -8,8 +8,9 @@ use crate::layout::pointer_bits::ROOM_FOR_NUMBER;
 use crate::layout::program_id::ProgramId;
 use crate::layout::shape_id::{EPHEMERON_BYTES, PerObject, ShapeId, WellKnown};
 use crate::layout::size_class::{MAX_SMALL, SizeClass};
+use crate::layout::trace_call::TraceCall;
 use core::ops::Deref;
-use heapwood_layout::{Layout, MASK_BLOCKS, MAX_MASK_WORDS, Program, TraceFn, TypeDescriptor};
+use heapwood_layout::{Layout, MASK_BLOCKS, MAX_MASK_WORDS, Program, TraceFn, TraceWithFn, TypeDescriptor};
 use heapwood_os::memory::mapped_index::hash;
 use heapwood_os::memory::region::Zeroed;
 
@@ -44,6 +45,10 @@ pub enum ScanKind {
     Arena = 11,
     /// An ephemeron: a key that is no edge, and a value that is one if something else leads to the key.
     Ephemeron = 12,
+    /// A mask of up to [`MAX_MASK_WORDS`] words, each of which may be a pointer.
+    AmbiguousMask = 13,
+    /// Each of the first words may be a pointer.
+    AmbiguousPrefix = 14,
 }
 
 impl ScanKind {
@@ -63,6 +68,8 @@ impl ScanKind {
             10 => ScanKind::Numbered,
             11 => ScanKind::Arena,
             12 => ScanKind::Ephemeron,
+            13 => ScanKind::AmbiguousMask,
+            14 => ScanKind::AmbiguousPrefix,
             _ => return None,
         })
     }
@@ -73,6 +80,17 @@ impl ScanKind {
 pub enum Scan {
     /// By a layout.
     Layout(Layout),
+    /// A function that takes a word reports them.
+    Trace {
+        /// The function.
+        function: TraceWithFn,
+        /// The word.
+        data: usize,
+    },
+    /// The words whose bit is set hold anything, and may be pointers to or into objects, with tags.
+    AmbiguousMask([u64; MASK_BLOCKS]),
+    /// So do the first N words, and no others.
+    AmbiguousPrefix(usize),
     /// `header` words without a pointer, then elements of `words` words each, scanned by `mask`, to the object's
     /// end.
     Slice {
@@ -113,8 +131,10 @@ pub struct Shape {
     /// Words before the first element (slices and programs).
     pub header: u8,
     per_object: Option<PerObject>,
+    /// The trace function takes a word.
+    has_data: bool,
     program: ProgramId,
-    /// The mask.
+    /// The mask. The words of a prefix, and the data of a trace function, are its first word.
     pub mask: [u64; MASK_BLOCKS],
     /// The trace function's address, or 0.
     trace: usize,
@@ -137,6 +157,7 @@ impl Shape {
             program: ProgramId::from_index(0),
             mask: [0; MASK_BLOCKS],
             trace: 0,
+            has_data: false,
         };
         let kind = match scan {
             Scan::Layout(Layout::NoPointers) => ScanKind::NoPointers,
@@ -144,6 +165,19 @@ impl Shape {
             Scan::Layout(Layout::Trace(f)) => {
                 shape.trace = f as usize;
                 ScanKind::Trace
+            }
+            Scan::Trace { function, data } => {
+                (shape.trace, shape.mask[0], shape.has_data) = (function as usize, data as u64, true);
+                ScanKind::Trace
+            }
+            Scan::AmbiguousMask(mask) => {
+                shape.mask = mask;
+                shape.words = highest_bit(&mask);
+                if mask == [0; MASK_BLOCKS] { ScanKind::NoPointers } else { ScanKind::AmbiguousMask }
+            }
+            Scan::AmbiguousPrefix(words) => {
+                shape.mask[0] = words as u64;
+                if words == 0 { ScanKind::NoPointers } else { ScanKind::AmbiguousPrefix }
             }
             Scan::Layout(Layout::Mask(mask)) => {
                 shape.mask = mask.bits();
@@ -218,9 +252,34 @@ impl Shape {
     }
 
     /// The trace function of a [`ScanKind::Trace`] shape.
-    pub fn trace(&self) -> Option<TraceFn> {
-        // SAFETY: the word was made from a TraceFn in `new`, or is 0.
-        (self.trace != 0).then(|| unsafe { core::mem::transmute::<usize, TraceFn>(self.trace) })
+    pub fn trace(&self) -> Option<TraceCall> {
+        // SAFETY: the word was made from such a function in `new`.
+        let call = || unsafe {
+            match self.has_data {
+                false => TraceCall::Alone(core::mem::transmute::<usize, TraceFn>(self.trace)),
+                true => TraceCall::With(
+                    core::mem::transmute::<usize, TraceWithFn>(self.trace),
+                    self.mask[0] as usize,
+                ),
+            }
+        };
+        (self.trace != 0).then(call)
+    }
+
+    /// The words of an [`AmbiguousPrefix`](ScanKind::AmbiguousPrefix).
+    #[inline]
+    pub fn prefix_words(&self) -> usize {
+        self.mask[0] as usize
+    }
+
+    /// Whether a word of its objects may be a pointer, and may be anything.
+    pub fn is_ambiguous(&self, word: usize) -> bool {
+        match self.kind() {
+            ScanKind::Conservative => true,
+            ScanKind::AmbiguousMask => word < MAX_MASK_WORDS && self.mask[word / 64] >> (word % 64) & 1 != 0,
+            ScanKind::AmbiguousPrefix => word < self.prefix_words(),
+            _ => false,
+        }
     }
 
     /// The program of a [`ScanKind::Program`] shape.
@@ -237,6 +296,7 @@ impl Shape {
             && self.program == other.program
             && self.mask == other.mask
             && self.trace == other.trace
+            && self.has_data == other.has_data
     }
 
     /// A hash of what [`same`](Self::same) compares.

@@ -120,7 +120,7 @@ impl<'s> Layouts<'s> {
         self.0.has_trace_functions()
     }
 
-    /// Whether shapes without a layout exist. Each word of their objects may be a pointer.
+    /// Whether shapes exist whose words may be pointers and may be anything.
     pub fn is_conservative(self) -> bool {
         self.0.is_conservative()
     }

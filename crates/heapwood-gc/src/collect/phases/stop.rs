@@ -60,7 +60,8 @@ impl Collector {
             let mut roots = early.unwrap_or_else(|| self.roots().lock());
             gate.set_held(REGISTRY | ROOTS);
             // A thread that stops may have opened a library since the look before, or be about to.
-            if roots.know_libraries(patience, state.faults()) {
+            let is_only = members.iter().all(Mutator::is_mine);
+            if roots.know_libraries(patience, is_only, state.faults()) {
                 times.stopped = Moment::now();
                 // SAFETY: all have stopped, and the collector's lock lets one thread collect.
                 let pause = unsafe { Pause::new(state, roots, members, no_fork, self.scans_stacks()) };

@@ -4,5 +4,7 @@ mod bounded_stack;
 mod lists;
 mod mark_stack;
 mod parallel;
+mod procedures;
 mod programs;
+mod tagged;
 mod words;

@@ -309,3 +309,105 @@ fn refused_heap(kernel: &'static Faulty) -> HeapError {
     kernel.relent();
     refused
 }
+
+/// How often the thread that asks the loader has slept.
+fn sleeps_of_the_watcher() -> usize {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap().map(|task| task.unwrap().path());
+    let watcher = tasks.filter(|task| {
+        std::fs::read_to_string(task.join("comm")).is_ok_and(|name| name.trim() == "heapwood-loader")
+    });
+    let status = std::fs::read_to_string(watcher.last().unwrap().join("status")).unwrap();
+    let line = status.lines().find(|line| line.starts_with("voluntary_ctxt_switches")).unwrap();
+    line.split_whitespace().last().unwrap().parse().unwrap()
+}
+
+/// All libraries become roots and cease to be, with those that are named, and with ranges that are left out.
+#[test]
+fn libraries_are_switched_at_run_time() {
+    in_child(|| {
+        static KEPT: [AtomicUsize; 5] = [const { AtomicUsize::new(0) }; 5];
+        let Some(file) = File::new() else { return };
+        let kept = std::hint::black_box(&KEPT);
+        for config in WAYS {
+            for begins_on in [false, true] {
+                let heap = heap(config.library_roots(begins_on));
+                let m = attach(&heap);
+                let library = file.open();
+                let alive = |of_library: bool, of_program: [bool; 5]| {
+                    let objects = [(); 6].map(|()| unreferenced(&heap, &m) ^ !0);
+                    library.keep(77, !objects[5]);
+                    (0..5).for_each(|i| kept[i].store(!objects[i], Ordering::Relaxed));
+                    m.collect_young().unwrap();
+                    m.collect().unwrap();
+                    let found = objects.map(|object| is_alive(&heap, !object));
+                    library.keep(77, 0);
+                    kept.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+                    let [p0, p1, p2, p3, p4] = of_program;
+                    assert_eq!(found, [p0, p1, p2, p3, p4, of_library], "{config:?}");
+                };
+                let (all, none) = ([true; 5], [false; 5]);
+                alive(begins_on, [begins_on; 5]);
+                heap.roots().set_all_libraries(true).unwrap();
+                alive(true, all);
+                heap.roots().set_all_libraries(false).unwrap();
+                alive(false, none);
+                // A library that is named stays.
+                let token = heap.roots().add_library(library.address()).unwrap();
+                alive(true, none);
+                heap.roots().set_all_libraries(true).unwrap();
+                heap.roots().forget_libraries();
+                assert!(!heap.roots().remove(token));
+                alive(true, all);
+                // Two words of the middle, one after the other, and the first.
+                let at = |i: usize| &raw const kept[i] as usize;
+                heap.roots().exclude_library_data(at(2)..at(3)).unwrap();
+                heap.roots().exclude_library_data(at(3)..at(4)).unwrap();
+                heap.roots().exclude_library_data(at(0)..at(0) + 8).unwrap();
+                alive(true, [false, true, false, false, true]);
+                heap.roots().exclude_no_library_data();
+                alive(true, all);
+                heap.roots().set_all_libraries(false).unwrap();
+                alive(false, none);
+                drop(library);
+                m.collect().unwrap();
+            }
+        }
+    });
+}
+
+/// Who has stopped no other thread asks the loader itself, and nobody asks while no library is a root.
+#[test]
+fn the_watcher_is_asked_only_if_another_thread_is_stopped() {
+    in_child(|| {
+        let heap = &*heap(PRECISE.library_roots(true).background_release(false).mark_threads(1));
+        let m = attach(heap);
+        m.collect().unwrap();
+        let collect = || {
+            let before = sleeps_of_the_watcher();
+            (0..200).for_each(|_| m.collect().unwrap());
+            sleeps_of_the_watcher() - before
+        };
+        assert_eq!(collect(), 0);
+        let end = &AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let m = attach(heap);
+                while !end.load(Ordering::Relaxed) {
+                    m.safepoint();
+                    std::thread::yield_now();
+                }
+            });
+            while heap.mutators() < 2 {
+                m.safepoint();
+                std::thread::yield_now();
+            }
+            assert!(collect() >= 100);
+            heap.roots().set_all_libraries(false).unwrap();
+            m.collect().unwrap();
+            assert_eq!(collect(), 0);
+            heap.roots().add_library(is_alive as *const () as usize).unwrap();
+            assert!(collect() >= 100);
+            end.store(true, Ordering::Relaxed);
+        });
+    });
+}

@@ -169,7 +169,7 @@ extern "C" fn run_fiber() {
     loop {
         let turn = switcher.turns.fetch_add(1, Ordering::Relaxed);
         switcher.work(turn);
-        if turn % 16 == 0 {
+        if turn.is_multiple_of(16) {
             switcher.mutator().collect().unwrap();
         }
     }

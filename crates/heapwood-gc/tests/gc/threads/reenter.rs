@@ -96,7 +96,7 @@ fn a_region_goes_on_after_a_panic_inside() {
             assert!(thrown.is_err());
             assert_eq!(m.check(), Err(MisuseError::InNative));
             // Somebody else can collect.
-            std::thread::scope(|scope| _ = scope.spawn(|| heap.collect().unwrap()).join().unwrap());
+            std::thread::scope(|scope| scope.spawn(|| heap.collect().unwrap()).join().unwrap());
         })
         .unwrap();
         assert_eq!(m.check(), Ok(()));
