@@ -18,7 +18,9 @@ pub(crate) fn memalign(align: usize, n: usize) -> Ptr {
     if object.is_null() || offset == 0 {
         return object;
     }
-    interior::register_displacement(offset);
+    if offset < 4096 {
+        interior::register_displacement(offset);
+    }
     object.wrapping_byte_add(offset)
 }
 

@@ -3,6 +3,7 @@
 //! marker's own. Invariant: a descriptor that leads to itself by way of a procedure takes no deeper stack.
 
 use crate::procedures;
+use crate::typed;
 use crate::types::Entry;
 use core::mem::MaybeUninit;
 use heapwood_gc::Tracer;
@@ -17,6 +18,15 @@ const INDIRECT_BIAS: usize = 0x10;
 /// Bits of a procedure's number.
 const NUMBER_BITS: u32 = 6;
 const TAG_BITS: u32 = 2;
+
+/// A descriptor with these bits has the number of a bitmap that this library keeps: a procedure that programs cannot make.
+const WIDE: usize = 1 << TAG_BITS | PROCEDURE;
+const _: () = assert!(WIDE >> TAG_BITS < 8, "libgc keeps eight numbers for itself");
+
+/// The descriptor of a bitmap that is kept under a number.
+pub(crate) fn of_wide(number: usize) -> usize {
+    number << (TAG_BITS + NUMBER_BITS) | WIDE
+}
 
 /// Entries that one object's procedures may have pushed. (libgc's stack has 4096 at first, of which a procedure may use a part.)
 const ENTRIES: usize = 512;
@@ -63,6 +73,12 @@ unsafe fn scan_with_stack(first: Entry, context: *mut TraceContext) {
             match descriptor & TAGS {
                 LENGTH => words(start, descriptor, context),
                 BITMAP => bits(start, descriptor, context),
+                PROCEDURE if descriptor & ((1 << (TAG_BITS + NUMBER_BITS)) - 1) == WIDE => {
+                    let mut tracer = Tracer::from_context(context);
+                    typed::for_each_word(descriptor >> (TAG_BITS + NUMBER_BITS), |at| {
+                        tracer.visit_ambiguous(((start + at * WORD) as *const usize).read());
+                    });
+                }
                 PROCEDURE => {
                     let number = descriptor >> TAG_BITS & ((1 << NUMBER_BITS) - 1);
                     top = procedures::call(number, start, (top, limit), descriptor >> (TAG_BITS + NUMBER_BITS));
@@ -113,11 +129,7 @@ unsafe fn of_object(start: usize, descriptor: usize) -> usize {
 /// 1. As for [`scan`]; so many bytes can be read.
 unsafe fn words(start: usize, bytes: usize, context: *mut TraceContext) {
     // SAFETY: contract 1.
-    let mut tracer = unsafe { Tracer::from_context(context) };
-    for at in (start..start + (bytes & !(WORD - 1))).step_by(WORD) {
-        // SAFETY: contract 1.
-        tracer.visit_ambiguous(unsafe { (at as *const usize).read() });
-    }
+    unsafe { Tracer::from_context(context).visit_words(start..start + bytes) };
 }
 
 /// # Safety

@@ -5,9 +5,11 @@
 //! displacements; those of stacks always do. Invariant: the setting is that of the heap, once it is made.
 
 use crate::alloc::EXACT;
+use crate::process::made;
+use crate::report;
 use crate::symbols::GC_all_interior_pointers;
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use heapwood_gc::Heap;
 
 static IS_STRICT: AtomicBool = AtomicBool::new(false);
@@ -24,9 +26,12 @@ pub(crate) fn is_strict() -> bool {
     IS_STRICT.load(Relaxed)
 }
 
-/// `GC_set_all_interior_pointers`.
+/// `GC_set_all_interior_pointers`. Objects that exist have the byte behind them or not, as before.
 pub(crate) fn set_all(on: c_int) {
     GC_all_interior_pointers.store(on, Relaxed);
+    if let Some(heap) = made() {
+        begin(heap);
+    }
 }
 
 /// `GC_get_all_interior_pointers`.
@@ -35,7 +40,14 @@ pub(crate) fn all() -> c_int {
 }
 
 /// The heap was made.
-pub(crate) fn begin(_heap: &'static Heap) {
+pub(crate) fn begin(heap: &'static Heap) {
+    let (is_on, words) = (GC_all_interior_pointers.load(Relaxed) != 0, heap.ambiguous_words());
+    words.set_interior(is_on);
+    words.set_ends(is_on && !is_strict());
+    for offset in (0..MOST).filter(|&offset| is_registered(offset)) {
+        // It is in range.
+        let _ = words.register_displacement(offset);
+    }
     let without = match () {
         () if GC_all_interior_pointers.load(Relaxed) == 0 => usize::MAX,
         () if is_strict() => 0,
@@ -50,10 +62,28 @@ pub(crate) fn padded(n: usize) -> usize {
     n.saturating_add((n > WITHOUT_BYTE.load(Relaxed)).into()).max(1)
 }
 
+/// Displacements are below this, as in libgc.
+const MOST: usize = 4096;
+/// A bit for each that is registered.
+static REGISTERED: [AtomicU64; MOST / 64] = [const { AtomicU64::new(0) }; MOST / 64];
+
+fn is_registered(offset: usize) -> bool {
+    offset < MOST && REGISTERED[offset / 64].load(Relaxed) >> (offset % 64) & 1 != 0
+}
+
 /// `GC_register_displacement`.
-pub(crate) fn register_displacement(_offset: usize) {}
+pub(crate) fn register_displacement(offset: usize) {
+    if offset >= MOST {
+        report::abort(format_args!("GC_register_displacement: {offset} is more than {}", MOST - 1));
+    }
+    REGISTERED[offset / 64].fetch_or(1 << (offset % 64), Relaxed);
+    if let Some(heap) = made() {
+        // It is in range.
+        let _ = heap.ambiguous_words().register_displacement(offset);
+    }
+}
 
 /// Whether a pointer so many bytes into an object keeps it, wherever it lies.
-pub(crate) fn keeps(_offset: usize) -> bool {
-    true
+pub(crate) fn keeps(offset: usize) -> bool {
+    offset == 0 || all() != 0 || is_registered(offset)
 }

@@ -9,7 +9,7 @@ use core::ffi::{c_int, c_uint};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use heapwood_gc::{AllocError, Mutator, ObjectType};
 use heapwood_heap::{MAX_SHAPES, Scan, ShapeId};
-use heapwood_layout::{Layout, TraceContext, TraceFn};
+use heapwood_layout::TraceContext;
 
 /// Objects without pointers.
 pub(crate) const ATOMIC: u32 = 0;
@@ -25,7 +25,6 @@ const MOST: usize = 24;
 /// Typed objects, whose descriptors are in their last word, and arrays of them.
 pub(crate) const TYPED: u32 = MOST as u32;
 pub(crate) const ARRAY: u32 = MOST as u32 + 1;
-const ALL: usize = MOST + 2;
 
 /// A kind that a program has made.
 struct Kind {
@@ -68,23 +67,17 @@ fn descriptor(kind: u32, bytes: usize) -> usize {
     kind.descriptor.load(Ordering::Relaxed).wrapping_add(adds)
 }
 
-unsafe extern "C" fn trace<const KIND: u32>(object: *mut u8, bytes: usize, context: *mut TraceContext) {
+unsafe extern "C" fn trace(object: *mut u8, bytes: usize, context: *mut TraceContext, kind: usize) {
     let at = object as usize;
     // SAFETY: the collector calls this with an object of the kind; its descriptors are the program's promise.
     unsafe {
-        match KIND {
+        match kind as u32 {
             TYPED => descriptors::scan(at, descriptors::of_typed(at, bytes), context),
             ARRAY => descriptors::scan_array(at, bytes, context),
-            _ => descriptors::scan(at, descriptor(KIND, bytes), context),
+            kind => descriptors::scan(at, descriptor(kind, bytes), context),
         }
     }
 }
-
-macro_rules! functions {
-    ($($kind:literal)*) => { [$(trace::<$kind>),*] };
-}
-
-static FUNCTIONS: [TraceFn; ALL] = functions!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25);
 
 /// The kind of an object with this shape, without whether it is held.
 pub(crate) fn of(shape: Option<ShapeId>, pointer_free: bool) -> u32 {
@@ -97,7 +90,7 @@ pub(crate) fn of(shape: Option<ShapeId>, pointer_free: bool) -> u32 {
 
 /// The type of objects of so many bytes of a made kind.
 fn type_of(mutator: &Mutator, bytes: usize, kind: u32) -> Result<ObjectType, AllocError> {
-    let scan = Scan::Layout(Layout::Trace(FUNCTIONS[kind as usize]));
+    let scan = Scan::Trace { function: trace, data: kind as usize };
     let ty = mutator.types().type_for(bytes, scan)?;
     OF_SHAPE[ty.shape().index()].store(kind as u8, Ordering::Relaxed);
     Ok(ty)

@@ -3,16 +3,60 @@
 
 use crate::lock::Locked;
 use crate::process::heap;
+use crate::report;
+use crate::symbols::GC_no_dls;
 use crate::types::{HasStaticRoots, Ptr};
 use core::ffi::{c_char, c_int};
-use heapwood_gc::Heap;
+use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use heapwood_gc::{Heap, RootError};
+use heapwood_os::process::loaded::for_each_library;
+
+/// 1 if the data of libraries are no roots.
+static HAS_NO_DLS: AtomicI32 = AtomicI32::new(0);
 
 /// The heap was made.
-pub(crate) fn begin(_heap: &'static Heap) {}
+pub(crate) fn begin(heap: &'static Heap) {
+    HAS_NO_DLS.store((GC_no_dls.load(Relaxed) != 0).into(), Relaxed);
+    if !is_in_program() {
+        return;
+    }
+    // The heap leaves out the data of the library that it lies in. That is the program here.
+    for_each_library(|library| {
+        let is_program = library.holds(begin as *const () as usize);
+        if is_program {
+            for data in library.data() {
+                // SAFETY: the program stays.
+                let _ = unsafe { heap.roots().add_range(data.start, data.end) };
+            }
+        }
+        !is_program
+    });
+}
+
+/// Whether this library was linked into the program.
+fn is_in_program() -> bool {
+    let mut is_first = None;
+    for_each_library(|library| {
+        is_first = Some(library.holds(begin as *const () as usize));
+        false
+    });
+    is_first == Some(true)
+}
 
 /// Follows `GC_no_dls`.
 #[inline]
-pub(crate) fn apply(_heap: &'static Heap) {}
+pub(crate) fn apply(heap: &'static Heap) {
+    let none: c_int = (GC_no_dls.load(Relaxed) != 0).into();
+    if none != HAS_NO_DLS.load(Relaxed) && HAS_NO_DLS.swap(none, Relaxed) != none {
+        tell(heap.roots().set_all_libraries(none == 0));
+    }
+}
+
+fn tell(result: Result<(), RootError>) {
+    if let Err(error) = result {
+        report::warn(format_args!("The data of libraries: {error}"));
+    }
+}
 
 static RANGES: Locked<Ranges> = Locked::new(Ranges { all: [(0, 0, 0); MOST], count: 0 });
 const MOST: usize = 2048;
@@ -72,10 +116,14 @@ pub(crate) fn clear() {
 }
 
 /// `GC_exclude_static_roots`.
-pub(crate) fn exclude(_low: Ptr, _high: Ptr) {}
+pub(crate) fn exclude(low: Ptr, high: Ptr) {
+    tell(heap().roots().exclude_library_data(low as usize..high as usize));
+}
 
 /// `GC_clear_exclusion_table`.
-pub(crate) fn clear_exclusions() {}
+pub(crate) fn clear_exclusions() {
+    heap().roots().exclude_no_library_data();
+}
 
 /// `GC_is_tmp_root`: roots of libraries, which come and go.
 pub(crate) fn is_temporary(_address: Ptr) -> c_int {
