@@ -2,7 +2,7 @@
 //! exactly. Invariant: no answer names what was freed or never made.
 
 use crate::process::{attached_mutator, made};
-use crate::{held, kinds};
+use crate::kinds;
 use heapwood_heap::Address;
 
 /// What is known of an object.
@@ -36,5 +36,5 @@ pub(crate) fn object(address: usize) -> Option<Found> {
         None => heap.objects().find_info(address),
     }?;
     let (base, kind) = (found.base.get(), kinds::of(found.shape, found.pointer_free));
-    Some(Found { base, bytes: found.bytes, kind, is_held: held::is_held(base) })
+    Some(Found { base, bytes: found.bytes, kind, is_held: found.held })
 }

@@ -77,7 +77,7 @@ pub(crate) fn toggleref() -> Function {
 
 /// `GC_toggleref_add`: the object is kept.
 pub(crate) fn toggleref_add(object: Ptr, _: c_int) -> c_int {
-    if held::is_held(object as usize) || held::hold(object) { 0 } else { 2 }
+    if held::hold(object) { 0 } else { 2 }
 }
 
 /// `GC_enumerate_reachable_objects_inner`.
