@@ -75,9 +75,14 @@ fn found(program: &Path) -> Result<PathBuf, CommandError> {
         };
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file()).ok_or_else(|| {
-        CommandError::usage(format_args!("there is no program {} in the folders of PATH", program.display()))
-    })
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file()).ok_or_else(
+        || {
+            CommandError::usage(format_args!(
+                "there is no program {} in the folders of PATH",
+                program.display()
+            ))
+        },
+    )
 }
 
 /// Prints a line of a list.

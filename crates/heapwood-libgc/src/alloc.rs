@@ -56,7 +56,9 @@ const _: () = {
     let mut n = 1;
     while n <= EXACT {
         let Some(class) = SizeClass::of(n) else { panic!("a small size has a class") };
-        assert!(class.index() == (n - 1) / GRANULE && class.cell_size() == (n - 1) / GRANULE * GRANULE + GRANULE);
+        assert!(
+            class.index() == (n - 1) / GRANULE && class.cell_size() == (n - 1) / GRANULE * GRANULE + GRANULE
+        );
         n += 1;
     }
 };

@@ -81,7 +81,8 @@ unsafe fn scan_with_stack(first: Entry, context: *mut TraceContext) {
                 }
                 PROCEDURE => {
                     let number = descriptor >> TAG_BITS & ((1 << NUMBER_BITS) - 1);
-                    top = procedures::call(number, start, (top, limit), descriptor >> (TAG_BITS + NUMBER_BITS));
+                    top =
+                        procedures::call(number, start, (top, limit), descriptor >> (TAG_BITS + NUMBER_BITS));
                 }
                 _ => {
                     let descriptor = of_object(start, descriptor);

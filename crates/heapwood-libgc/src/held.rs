@@ -40,5 +40,9 @@ pub(crate) fn generic_malloc_uncollectable(n: usize, kind: c_int) -> Ptr {
 
 /// `GC_generic_or_special_malloc`: a kind may be that of held objects.
 pub(crate) fn generic_or_special_malloc(n: usize, kind: c_int) -> Ptr {
-    if kinds::is_of_held(kind) { generic_malloc_uncollectable(n, kind) } else { kinds::generic_malloc(n, kind) }
+    if kinds::is_of_held(kind) {
+        generic_malloc_uncollectable(n, kind)
+    } else {
+        kinds::generic_malloc(n, kind)
+    }
 }

@@ -53,7 +53,10 @@ pub(crate) fn new_free_list() -> *mut Ptr {
 pub(crate) fn new_kind(_list: *mut Ptr, descriptor: usize, adds_size: c_int, _clears: c_int) -> c_uint {
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let Some(kind) = KINDS.get(number as usize) else {
-        report::abort(format_args!("the program has made more than {} kinds of objects", MOST as u32 - FIRST_MADE));
+        report::abort(format_args!(
+            "the program has made more than {} kinds of objects",
+            MOST as u32 - FIRST_MADE
+        ));
     };
     kind.descriptor.store(descriptor, Ordering::Relaxed);
     kind.adds_size.store(adds_size != 0, Ordering::Release);
@@ -156,7 +159,11 @@ pub(crate) fn is_of_held(kind: c_int) -> bool {
 
 /// `GC_generic_malloc`, and `GC_malloc_kind`.
 pub(crate) fn generic_malloc(n: usize, kind: c_int) -> Ptr {
-    if is_of_held(kind) { crate::held::allocate(n, without_hold(kind)) } else { allocate(n, without_hold(kind)) }
+    if is_of_held(kind) {
+        crate::held::allocate(n, without_hold(kind))
+    } else {
+        allocate(n, without_hold(kind))
+    }
 }
 
 /// `GC_get_kind_and_size`.

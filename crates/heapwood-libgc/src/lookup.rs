@@ -1,8 +1,8 @@
 //! From an address to the object there: base, bytes, kind, whether it is held. One place for what the collector has to answer
 //! exactly. Invariant: no answer names what was freed or never made.
 
-use crate::process::{attached_mutator, made};
 use crate::kinds;
+use crate::process::{attached_mutator, made};
 use heapwood_heap::Address;
 
 /// What is known of an object.

@@ -21,7 +21,10 @@ pub(crate) fn new_proc(function: MarkProc) -> c_uint {
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     match PROCEDURES.get(number as usize) {
         Some(place) => place.store(function.map_or(null_mut(), |f| f as *mut c_void), Ordering::Release),
-        None => report::abort(format_args!("the program has made more than {} mark procedures", MOST as u32 - RESERVED)),
+        None => report::abort(format_args!(
+            "the program has made more than {} mark procedures",
+            MOST as u32 - RESERVED
+        )),
     }
     number
 }
@@ -49,7 +52,12 @@ pub(crate) unsafe fn call(
 ///
 /// # Safety
 /// 1. A mark procedure that is running was given the limit.
-pub(crate) unsafe fn mark_and_push(object: Ptr, top: *mut Entry, limit: *mut Entry, _: *mut Ptr) -> *mut Entry {
+pub(crate) unsafe fn mark_and_push(
+    object: Ptr,
+    top: *mut Entry,
+    limit: *mut Entry,
+    _: *mut Ptr,
+) -> *mut Entry {
     // SAFETY: contract 1.
     unsafe { Tracer::from_context(descriptors::context_at(limit)) }.visit_ambiguous(object as usize);
     top

@@ -101,4 +101,3 @@ pub(crate) fn init() {
 pub(crate) fn is_init_called() -> c_int {
     made().is_some().into()
 }
-

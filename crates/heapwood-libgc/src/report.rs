@@ -200,16 +200,49 @@ macro_rules! printf {
         /// 1. The format names no more arguments than there are.
         #[expect(clippy::too_many_arguments, reason = "they stand for any number of arguments")]
         pub(crate) unsafe fn $name(
-            format: *const c_char, a: usize, b: usize, c: usize, d: usize, e: usize,
-            f0: f64, f1: f64, f2: f64, f3: f64, f4: f64, f5: f64, f6: f64, f7: f64,
-            g: usize, h: usize, i: usize, j: usize,
+            format: *const c_char,
+            a: usize,
+            b: usize,
+            c: usize,
+            d: usize,
+            e: usize,
+            f0: f64,
+            f1: f64,
+            f2: f64,
+            f3: f64,
+            f4: f64,
+            f5: f64,
+            f6: f64,
+            f7: f64,
+            g: usize,
+            h: usize,
+            i: usize,
+            j: usize,
         ) {
             let mut line = Text { bytes: [0; TEXT], len: 0 };
             // SAFETY: contract 1; what was not passed is read and not used.
             let n = unsafe {
                 libc::snprintf(
-                    line.bytes.as_mut_ptr().cast(), line.bytes.len(), format,
-                    a, b, c, f0, f1, f2, f3, f4, f5, f6, f7, d, e, g, h, i, j,
+                    line.bytes.as_mut_ptr().cast(),
+                    line.bytes.len(),
+                    format,
+                    a,
+                    b,
+                    c,
+                    f0,
+                    f1,
+                    f2,
+                    f3,
+                    f4,
+                    f5,
+                    f6,
+                    f7,
+                    d,
+                    e,
+                    g,
+                    h,
+                    i,
+                    j,
                 )
             };
             line.len = (n.max(0) as usize).min(line.bytes.len() - 1);
@@ -236,4 +269,3 @@ pub(crate) fn dump_named(_name: *const c_char) {
         log(format_args!("{} {value}\n", of.name));
     }
 }
-

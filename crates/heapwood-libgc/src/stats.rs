@@ -117,7 +117,8 @@ pub(crate) unsafe fn prof_stats(to: *mut ProfStats, size: usize) -> usize {
         gc_no: gc_no(),
         helpers: GC_parallel.load(Relaxed) as usize,
         reclaimed_since_gc: 0,
-        reclaimed_before_gc: (stats.allocated_bytes as usize).saturating_sub(stats.live_bytes + since_gc(&stats)),
+        reclaimed_before_gc: (stats.allocated_bytes as usize)
+            .saturating_sub(stats.live_bytes + since_gc(&stats)),
         freed_since_gc: 0,
         obtained_bytes: stats.committed_bytes,
     };
@@ -132,5 +133,8 @@ pub(crate) unsafe fn prof_stats(to: *mut ProfStats, size: usize) -> usize {
 
 /// `GC_get_size_map_at`: the size of objects of so many granules.
 pub(crate) fn size_map_at(granules: c_int) -> usize {
-    usize::try_from(granules).ok().and_then(|n| SizeClass::of(n * 16)).map_or(usize::MAX, SizeClass::cell_size)
+    usize::try_from(granules)
+        .ok()
+        .and_then(|n| SizeClass::of(n * 16))
+        .map_or(usize::MAX, SizeClass::cell_size)
 }

@@ -7,9 +7,9 @@ mod list;
 
 use crate::types::*;
 use crate::{
-    aligned, alloc, blocking, chains, checks, collections, debug, finalizers, held, interior, kinds, links, lock,
-    objects, phases, procedures, process, pthreads, report, rest, roots, settings, sizes, stacks, stats, strings,
-    threads, typed,
+    aligned, alloc, blocking, chains, checks, collections, debug, finalizers, held, interior, kinds, links,
+    lock, objects, phases, procedures, process, pthreads, report, rest, roots, settings, sizes, stacks,
+    stats, strings, threads, typed,
 };
 use core::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
 use core::sync::atomic::{AtomicI32, AtomicUsize};

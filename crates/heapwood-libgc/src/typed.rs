@@ -30,7 +30,9 @@ pub(crate) unsafe fn make_descriptor(bitmap: *const usize, bits: usize) -> usize
         return (last + 1) * WORD;
     }
     if last < IN_WORD {
-        return (0..=last).filter(|&at| bit(at)).fold(1, |descriptor, at| descriptor | 1 << (usize::BITS as usize - 1 - at));
+        return (0..=last)
+            .filter(|&at| bit(at))
+            .fold(1, |descriptor, at| descriptor | 1 << (usize::BITS as usize - 1 - at));
     }
     let kept = BITMAPS.with(|bitmaps| bitmaps.keep(last + 1, bit));
     // Without memory the words that are no pointers are looked at, too.

@@ -58,7 +58,12 @@ pub(crate) struct Entry {
 /// `GC_mark_proc`. Two words of an object, its own and those of the descriptor, are all that it gets; it returns the top of the
 /// stack with what it has pushed.
 pub(crate) type MarkProc = Option<
-    unsafe extern "C" fn(object: *mut usize, top: *mut Entry, limit: *mut Entry, argument: usize) -> *mut Entry,
+    unsafe extern "C" fn(
+        object: *mut usize,
+        top: *mut Entry,
+        limit: *mut Entry,
+        argument: usize,
+    ) -> *mut Entry,
 >;
 
 /// `struct GC_stack_base`.

@@ -78,7 +78,15 @@ impl RootTable {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
         let entries = MappedArray::new(kernel, MAX_ROOTS)?;
         let intervals = Intervals::new(kernel)?;
-        Ok(RootTable { entries, committed: 0, used: 0, free: NONE, libraries_changed: false, libraries: 0, intervals })
+        Ok(RootTable {
+            entries,
+            committed: 0,
+            used: 0,
+            free: NONE,
+            libraries_changed: false,
+            libraries: 0,
+            intervals,
+        })
     }
 
     /// The ranges that are added and removed by their addresses.
