@@ -49,6 +49,7 @@ use crate::state::{AmbiguousWords, Ephemerons, State, StoreLog};
 use core::mem::{ManuallyDrop, offset_of};
 use core::ops::Deref;
 use core::ptr::NonNull;
+use core::sync::atomic::Ordering;
 use heapwood_heap::{Collection, MIN_RESERVATION, Space, SpaceConfig, rounded_reservation};
 use heapwood_os::threads::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedBox};
@@ -185,18 +186,37 @@ impl Heap {
         // SAFETY: the box keeps the heap in place, and HeapBox ends this before it goes.
         unsafe { heap.collector.tracing().begin(heap.state.space()) };
         if config.background_release {
-            heap.background.job().set_collects(config.idle_collection);
             // SAFETY: the box keeps the heap in place, and HeapBox ends the threads first.
-            unsafe {
-                heap.background.prepare(&heap.state, &heap.collector);
-                heap.marker().prepare(&heap.state, &heap.collector);
-            }
+            unsafe { heap.prepare_threads() };
             heap.background.is_wanted();
         }
         // SAFETY: as above.
         unsafe { heap.forker.begin(NonNull::from(&**heap as &dyn Forks)) };
         heap.state.alone().begin(has_membarrier());
         Ok(HeapBox { heap })
+    }
+
+    /// Lets the heap have threads of its own.
+    ///
+    /// # Safety
+    /// 1. The heap stays where it is until they have ended.
+    unsafe fn prepare_threads(&self) {
+        self.background.job().set_collects(self.config.idle_collection);
+        // SAFETY: contract 1.
+        unsafe {
+            self.background.prepare(&self.state, &self.collector);
+            self.marker().prepare(&self.state, &self.collector);
+        }
+    }
+
+    /// Starts the heap's own thread of a heap that was made without `background_release`: its program has waited until it has
+    /// other threads, since what a process with one thread may do, one with two may not (`unshare` of users, in Linux).
+    pub fn start_background(&'static self) {
+        if !self.config.background_release && !self.background.is_here() {
+            // SAFETY: it stays for good.
+            unsafe { self.prepare_threads() };
+            self.background.is_wanted();
+        }
     }
 
     /// The options with which it was made.
@@ -357,6 +377,17 @@ impl Heap {
         Config::DEFAULT.percent(percent).check()?;
         self.pacer().set_percent(percent);
         Ok(())
+    }
+
+    /// Changes the size below which no full collection is due, as the option `min_heap`, from now on.
+    pub fn set_min_heap(&self, bytes: usize) {
+        let least = self.pacer().set_min_heap(bytes);
+        let goal = self.state.cycles().goal();
+        if goal.fetch_max(least, Ordering::Relaxed) < least {
+            // A collection that ends meanwhile has set both by the new size.
+            self.space().set_goal(least);
+            self.space().set_budget(least.saturating_sub(self.state.cycles().live()));
+        }
     }
 
     /// The growth percentage.

@@ -56,11 +56,20 @@ fn cargo() -> Command {
 
 /// The Rust functions for a target whose standard library is installed.
 pub(crate) fn rust(target: &str) -> Result<Compiled, String> {
+    rust_of(env!("CARGO_PKG_NAME"), &["--lib"], target)
+}
+
+/// Those of libgc's drop-in. An archive needs no linker.
+pub(crate) fn libgc(target: &str) -> Result<Compiled, String> {
+    rust_of("heapwood-libgc", &["--lib", "--crate-type", "staticlib"], target)
+}
+
+fn rust_of(package: &str, which: &[&str], target: &str) -> Result<Compiled, String> {
     needs_library(target)?;
     let version = output(Command::new(rustc()).arg("--version"))?;
-    let assembly = PathBuf::from(OUT).join(format!("{target}.s"));
+    let assembly = PathBuf::from(OUT).join(format!("{package}-{target}.s"));
     let mut cargo = cargo();
-    cargo.args(["rustc", "--quiet", "--release", "--lib", "--package", env!("CARGO_PKG_NAME")]);
+    cargo.args(["rustc", "--quiet", "--release", "--package", package]).args(which);
     cargo.args(["--target", target, "--target-dir"]).arg(Path::new(OUT).join("rust"));
     cargo.arg("--").arg(format!("--emit=asm={}", assembly.display()));
     output(&mut cargo).unwrap_or_else(|e| panic!("{e}"));

@@ -41,6 +41,8 @@ const FUNCTIONS_C: &[&str] = &[
     "arena_alloc_bytes",
 ];
 
+const FUNCTIONS_LIBGC: &[&str] = &["GC_malloc", "GC_malloc_atomic"];
+
 /// Prints to the terminal, even if the harness captures output.
 fn say(text: &str) {
     let _ = writeln!(std::io::stderr(), "{text}");
@@ -82,6 +84,16 @@ fn rust_fast_paths_are_golden_on_x86_64() {
 #[test]
 fn rust_fast_paths_are_golden_on_aarch64() {
     check("rust.aarch64", FUNCTIONS_RUST, compiler::rust("aarch64-unknown-linux-gnu"));
+}
+
+#[test]
+fn libgc_fast_paths_are_golden_on_x86_64() {
+    check("libgc.x86_64", FUNCTIONS_LIBGC, compiler::libgc("x86_64-unknown-linux-gnu"));
+}
+
+#[test]
+fn libgc_fast_paths_are_golden_on_aarch64() {
+    check("libgc.aarch64", FUNCTIONS_LIBGC, compiler::libgc("aarch64-unknown-linux-gnu"));
 }
 
 #[test]

@@ -92,6 +92,8 @@ pub struct Mutator {
     /// The types that its thread allocates.
     type_cache: TypeCache,
     client: Client,
+    /// Called, on its thread, when it is taken from that.
+    farewell: Cell<Option<fn()>>,
     /// The spans and pages that its thread owns, beside the allocation buffers. Few of its last pages are ever touched.
     cache: ThreadCache,
 }
@@ -155,12 +157,16 @@ impl Mutator {
             (&raw mut (*place).shades).write(ShadeBuffer::new());
             (*place).type_cache.set_writes_whole(false);
             (&raw mut (*place).client).write_bytes(0, 1);
+            (&raw mut (*place).farewell).write(Cell::new(None));
         }
     }
 
     /// Takes the mutator from its thread. It needs nothing of the stack, so it may run on any stack; a collector then
     /// sees a mutator that is as good as stopped.
     pub(crate) fn give_up(&self) {
+        if let Some(farewell) = self.farewell.take() {
+            farewell();
+        }
         self.thread.clear_stack();
         self.frames.clear();
         self.record().quit(self);
@@ -217,6 +223,12 @@ impl Mutator {
     #[inline(always)]
     pub fn frames(&self) -> &Frames {
         &self.frames
+    }
+
+    /// Has `f` called, on this thread, when the mutator is taken from it: it detaches, or it ends, by which destructor of a
+    /// thread-local value first nobody knows. A client forgets the mutator's address there. `f` uses no heap.
+    pub fn at_leave(&self, f: fn()) {
+        self.farewell.set(Some(f));
     }
 
     /// Words for the client that attached the thread; the library does not read them.

@@ -34,7 +34,7 @@ fn goal((live, external): (usize, usize), growth: usize, bounds: Bounds) -> usiz
 /// When full collections of one heap are due.
 pub(crate) struct GoalPacer {
     percent: AtomicU32,
-    min_heap: usize,
+    min_heap: AtomicUsize,
     /// [`NO_LIMIT`]: none.
     limit: AtomicUsize,
     room: Room,
@@ -48,7 +48,7 @@ impl GoalPacer {
     pub(crate) fn new(config: &Config, room: Room) -> Self {
         GoalPacer {
             percent: AtomicU32::new(config.percent),
-            min_heap: room.min_heap(config),
+            min_heap: AtomicUsize::new(room.min_heap(config)),
             limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
             room,
         }
@@ -57,6 +57,13 @@ impl GoalPacer {
     /// Changes the growth percentage.
     pub(crate) fn set_percent(&self, percent: u32) {
         self.percent.store(percent, Ordering::Relaxed);
+    }
+
+    /// Changes the bytes below which no full collection is due; returns what counts, since little memory bounds it.
+    pub(crate) fn set_min_heap(&self, bytes: usize) -> usize {
+        let bytes = self.room.min_heap(&Config::DEFAULT.min_heap(bytes));
+        self.min_heap.store(bytes, Ordering::Relaxed);
+        bytes
     }
 
     /// Changes the limit.
@@ -71,7 +78,11 @@ impl GoalPacer {
 
     /// The bounds of the goal of a heap with `backed` bytes of memory behind its pages. May ask the kernel.
     pub(crate) fn bounds(&self, backed: usize) -> Bounds {
-        Bounds { least: self.min_heap, limit: self.limit(), soft: self.room.goal(backed) }
+        Bounds {
+            least: self.min_heap.load(Ordering::Relaxed),
+            limit: self.limit(),
+            soft: self.room.goal(backed),
+        }
     }
 
     /// The most that the heap may grow by, in hundredths of what is alive.
