@@ -22,7 +22,6 @@ fn nobody_collects(config: Config) {
             let refused = Err(MisuseError::CollectionsOff(2));
             assert_eq!((mutator.collect(), mutator.collect_young()), (refused, refused));
             assert_eq!(mutator.start_collection().err(), Some(MisuseError::CollectionsOff(2)));
-            assert!(!heap.collect_as_if_idle());
             assert_eq!(collections(), before, "a collection came");
             assert_eq!(heap.inspect().stats().collections_off, 2);
             wait(&allocated);
@@ -55,6 +54,21 @@ fn no_collection_comes_while_they_are_off() {
     nobody_collects(YOUNG);
     nobody_collects(BY_SIGNALS);
     nobody_collects(FULL.stress(true));
+}
+
+/// All threads of the heap are in blocking regions, and it would be collected.
+#[test]
+fn an_idle_heap_is_left_alone_while_they_are_off() {
+    for config in [FULL, PRECISE] {
+        let heap = heap(config.min_heap(MIB));
+        let mutator = attach(&heap);
+        mutator.allocate(pointer_free(&heap, 4096)).unwrap();
+        let is_collected = || mutator.blocking(|| heap.collect_as_if_idle()).unwrap();
+        heap.disable_collections().unwrap();
+        assert!(!is_collected());
+        heap.enable_collections().unwrap();
+        assert!(is_collected());
+    }
 }
 
 /// A limit that is met while they are off is an error that says so.

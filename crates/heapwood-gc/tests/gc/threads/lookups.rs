@@ -11,12 +11,21 @@ fn base(mutator: &Mutator, addr: usize) -> Option<usize> {
     mutator.find(addr).map(|object| object.base.get())
 }
 
+/// Tells, when it goes, that nobody looks any more: the test has failed, or ended.
+struct GivesUp<'a>(&'a AtomicBool);
+
+impl Drop for GivesUp<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// A thread makes objects of several sizes, and another looks each up as soon as it has its address, the bytes behind the
 /// newest, too: they have no object yet.
 fn finds_what_another_makes(config: Config, collects: bool, objects: usize) {
     let heap = heap(config.min_heap(8 << 20));
     let (newest, seen) = (AtomicUsize::new(0), AtomicUsize::new(0));
-    let done = AtomicBool::new(false);
+    let (done, given_up) = (AtomicBool::new(false), AtomicBool::new(false));
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let maker = attach(&heap);
@@ -33,7 +42,7 @@ fn finds_what_another_makes(config: Config, collects: bool, objects: usize) {
                 root.set(0, object);
                 newest.store(object, Ordering::Release);
                 // The other looks at each, and no collection takes it meanwhile: it is a root.
-                while seen.load(Ordering::Acquire) != object {
+                while seen.load(Ordering::Acquire) != object && !given_up.load(Ordering::Relaxed) {
                     maker.safepoint();
                     core::hint::spin_loop();
                 }
@@ -44,6 +53,7 @@ fn finds_what_another_makes(config: Config, collects: bool, objects: usize) {
             done.store(true, Ordering::Release);
         });
         let finder = attach(&heap);
+        let _gives_up = GivesUp(&given_up);
         let mut last = 0;
         while !done.load(Ordering::Acquire) {
             let object = newest.load(Ordering::Acquire);
