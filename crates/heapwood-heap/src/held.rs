@@ -5,7 +5,7 @@
 
 use crate::granule::{GRANULE, GRANULE_LOG};
 use crate::spans::page_set::{PageSet, bits};
-use core::cell::Cell;
+use core::cell::{Cell, UnsafeCell};
 use core::ops::Range;
 use core::sync::atomic::Ordering;
 use heapwood_os::threads::watched::{AtomicBool, AtomicU64};
@@ -17,23 +17,31 @@ const WORD_BYTES: usize = GRANULE * WORD_BITS;
 /// How many objects a walk names at a time.
 const BATCH: usize = 64;
 
-/// The bits of a heap whose reservation starts at `base`.
+/// The bits of a heap whose reservation starts at `base`. Their addresses are reserved with the first: the process may have few.
 pub(crate) struct HeldBits {
+    /// Written by holders of the growth token, before the bits are in use.
+    tables: UnsafeCell<Option<Tables>>,
+    in_use: AtomicBool,
+    kernel: KernelRef,
+    base: usize,
+    reservation: usize,
+}
+
+struct Tables {
     words: MappedArray<AtomicU64>,
     pages: PageSet,
-    base: usize,
-    in_use: AtomicBool,
 }
+
+// SAFETY: the tables are written under the growth token alone, and read by others when `in_use` says that they are there.
+unsafe impl Sync for HeldBits {}
+// SAFETY: the tables are atomic words of mapped memory.
+unsafe impl Send for HeldBits {}
 
 impl HeldBits {
     /// No bits, for a reservation of `reservation` bytes from `base`.
-    pub(crate) fn new(kernel: KernelRef, base: usize, reservation: usize) -> Result<Self, OsError> {
-        Ok(HeldBits {
-            words: MappedArray::new(kernel, reservation.div_ceil(WORD_BYTES))?,
-            pages: PageSet::new(kernel, PageCount(reservation / PAGE_SIZE))?,
-            base,
-            in_use: AtomicBool::new(false),
-        })
+    pub(crate) fn new(kernel: KernelRef, base: usize, reservation: usize) -> Self {
+        let (tables, in_use) = (UnsafeCell::new(None), AtomicBool::new(false));
+        HeldBits { tables, in_use, kernel, base, reservation }
     }
 
     /// Whether the bits exist.
@@ -42,47 +50,62 @@ impl HeldBits {
         self.in_use.load(Ordering::Acquire)
     }
 
-    /// Commits the bits for the bytes `from..to` of the reservation, which are whole pages.
-    pub(crate) fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
-        self.pages.commit(from / PAGE_SIZE..to / PAGE_SIZE)?;
-        self.words.commit(from / WORD_BYTES..to.div_ceil(WORD_BYTES))
+    fn tables(&self) -> Option<&Tables> {
+        // SAFETY: they are not written any more.
+        self.are_in_use().then(|| unsafe { (*self.tables.get()).as_ref() }).flatten()
     }
 
-    /// Notes that the bits of the whole heap are committed: they exist from now on.
-    pub(crate) fn begin_use(&self) {
+    /// Makes the bits, for the first `bytes` bytes of the reservation: they exist from now on.
+    ///
+    /// # Safety
+    /// 1. The caller has the growth token of the heap.
+    pub(crate) unsafe fn begin_use(&self, bytes: usize) -> Result<(), OsError> {
+        // SAFETY: contract 1, and nobody reads them before they are in use.
+        let tables = unsafe { &mut *self.tables.get() };
+        let tables = match tables {
+            Some(tables) => tables,
+            none => none.insert(Tables {
+                words: MappedArray::new(self.kernel, self.reservation.div_ceil(WORD_BYTES))?,
+                pages: PageSet::new(self.kernel, PageCount(self.reservation / PAGE_SIZE))?,
+            }),
+        };
+        tables.commit(0, bytes)?;
         self.in_use.store(true, Ordering::Release);
+        Ok(())
     }
 
-    fn word(&self, object: usize) -> (&AtomicU64, u64) {
+    /// Commits the bits for the bytes `from..to` of the reservation, which are whole pages, if they exist.
+    pub(crate) fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
+        self.tables().map_or(Ok(()), |tables| tables.commit(from, to))
+    }
+
+    /// The word and the bit of an object, if the bits exist.
+    fn word(&self, object: usize) -> Option<(&AtomicU64, u64)> {
         let granule = (object - self.base) >> GRANULE_LOG;
         // SAFETY: callers ask about addresses in spans once the bits exist; they are committed then.
-        (unsafe { &*self.words.at(granule / WORD_BITS) }, 1 << (granule % WORD_BITS))
+        self.tables()
+            .map(|tables| (unsafe { &*tables.words.at(granule / WORD_BITS) }, 1 << (granule % WORD_BITS)))
     }
 
     /// Whether an object is held.
     pub(crate) fn is_held(&self, object: usize) -> bool {
-        self.are_in_use() && {
-            let (word, bit) = self.word(object);
-            word.load(Ordering::Relaxed) & bit != 0
-        }
+        self.word(object).is_some_and(|(word, bit)| word.load(Ordering::Relaxed) & bit != 0)
     }
 
     /// Holds an object; whether it was not held. The bits exist, and no walk is under way.
     pub(crate) fn hold(&self, object: usize) -> bool {
-        let (word, bit) = self.word(object);
-        let is_new = word.fetch_or(bit, Ordering::Relaxed) & bit == 0;
+        let Some(tables) = self.tables() else { return false };
+        let is_new =
+            self.word(object).is_some_and(|(word, bit)| word.fetch_or(bit, Ordering::Relaxed) & bit == 0);
         if is_new {
-            self.pages.add(PageIndex((object - self.base) / PAGE_SIZE));
+            tables.pages.add(PageIndex((object - self.base) / PAGE_SIZE));
         }
         is_new
     }
 
     /// Lets an object go; whether it was held. No walk is under way.
     pub(crate) fn release(&self, object: usize) -> bool {
-        self.are_in_use() && {
-            let (word, bit) = self.word(object);
-            word.fetch_and(!bit, Ordering::Relaxed) & bit != 0
-        }
+        self.word(object).is_some_and(|(word, bit)| word.fetch_and(!bit, Ordering::Relaxed) & bit != 0)
     }
 
     /// Calls `f` with the addresses of all held objects, some at a time, but for those whose bit is set in `skipped`, which
@@ -95,16 +118,14 @@ impl HeldBits {
         skipped: impl Fn(usize) -> u64,
         mut f: impl FnMut(&[usize]),
     ) {
-        if !self.are_in_use() {
-            return;
-        }
+        let Some(tables) = self.tables() else { return };
         let (mut batch, mut len) = ([0; BATCH], 0);
-        self.pages.for_each_word(end, visited, |word, pages| {
+        tables.pages.for_each_word(end, visited, |word, pages| {
             for page in bits(pages).map(|bit| PageIndex(word * WORD_BITS + bit)) {
                 let (start, mut any) = (self.base + page.byte_offset(), false);
                 visited.set(visited.get() + PAGE_SIZE / WORD_BYTES);
                 for at in (start..start + PAGE_SIZE).step_by(WORD_BYTES) {
-                    let held = self.word(at).0.load(Ordering::Relaxed);
+                    let held = self.word(at).map_or(0, |(word, _)| word.load(Ordering::Relaxed));
                     any |= held != 0;
                     let named = if held != 0 { held & !skipped(at) } else { 0 };
                     for object in bits(named).map(|bit| at + bit * GRANULE) {
@@ -117,7 +138,7 @@ impl HeldBits {
                     }
                 }
                 if !any {
-                    self.pages.remove(page);
+                    tables.pages.remove(page);
                 }
             }
         });
@@ -127,9 +148,18 @@ impl HeldBits {
     }
 }
 
+impl Tables {
+    fn commit(&self, from: usize, to: usize) -> Result<(), OsError> {
+        self.pages.commit(from / PAGE_SIZE..to / PAGE_SIZE)?;
+        self.words.commit(from / WORD_BYTES..to.div_ceil(WORD_BYTES))
+    }
+}
+
 impl Mapped for HeldBits {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
-        self.words.for_each_mapping(f);
-        self.pages.for_each_mapping(f);
+        if let Some(tables) = self.tables() {
+            tables.words.for_each_mapping(f);
+            tables.pages.for_each_mapping(f);
+        }
     }
 }

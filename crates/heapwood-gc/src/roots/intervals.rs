@@ -7,7 +7,7 @@
 use crate::error::RootError;
 use core::ops::Range;
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
+use heapwood_os::{KernelRef, Mapped, MappedArray};
 
 /// The most ranges of a heap.
 const MAX_RANGES: usize = 1 << 20;
@@ -36,7 +36,9 @@ unsafe impl Zeroed for Node {}
 
 /// The set.
 pub(crate) struct Intervals {
-    nodes: MappedArray<Node>,
+    /// Their addresses are reserved with the first range: the process may have few.
+    nodes: Option<MappedArray<Node>>,
+    kernel: KernelRef,
     committed: usize,
     /// Nodes that were ever in use, with number 0, which never is.
     used: usize,
@@ -47,9 +49,10 @@ pub(crate) struct Intervals {
 }
 
 impl Intervals {
-    pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
-        let nodes = MappedArray::new(kernel, MAX_RANGES + MOST_NEW + 1)?;
-        Ok(Intervals { nodes, committed: 0, used: 1, free: NONE, root: NONE, ranges: 0, random: 0 })
+    /// The empty set.
+    pub(crate) fn new(kernel: KernelRef) -> Self {
+        let (committed, used, free, root, ranges, random) = (0, 1, NONE, NONE, 0, 0);
+        Intervals { nodes: None, kernel, committed, used, free, root, ranges, random }
     }
 
     /// The number of ranges.
@@ -59,14 +62,16 @@ impl Intervals {
 
     fn node(&self, tree: Tree) -> &Node {
         debug_assert!(tree != NONE && (tree as usize) < self.committed);
+        let nodes = self.nodes.as_ref().expect("a node exists");
         // SAFETY: nodes in use are committed; shared access only reads.
-        unsafe { &*self.nodes.at(tree as usize) }
+        unsafe { &*nodes.at(tree as usize) }
     }
 
     fn node_mut(&mut self, tree: Tree) -> &mut Node {
         debug_assert!(tree != NONE && (tree as usize) < self.committed);
+        let nodes = self.nodes.as_ref().expect("a node exists");
         // SAFETY: nodes in use are committed, and the borrow is exclusive.
-        unsafe { &mut *self.nodes.at(tree as usize) }
+        unsafe { &mut *nodes.at(tree as usize) }
     }
 
     /// Has memory for what one change may add.
@@ -76,8 +81,13 @@ impl Intervals {
         }
         // Those on the free list are not counted: there are fewer than ranges were once.
         if self.used + MOST_NEW > self.committed {
-            let end = (self.committed + STEP).min(MAX_RANGES + MOST_NEW + 1);
-            self.nodes.commit(self.committed..end).map_err(RootError::Kernel)?;
+            const MOST: usize = MAX_RANGES + MOST_NEW + 1;
+            let nodes = match &mut self.nodes {
+                Some(nodes) => nodes,
+                none => none.insert(MappedArray::new(self.kernel, MOST).map_err(RootError::Kernel)?),
+            };
+            let end = (self.committed + STEP).min(MOST);
+            nodes.commit(self.committed..end).map_err(RootError::Kernel)?;
             self.committed = end;
         }
         Ok(())
@@ -248,7 +258,7 @@ impl Intervals {
 
 impl Mapped for Intervals {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
-        self.nodes.for_each_mapping(f);
+        self.nodes.iter().for_each(|nodes| nodes.for_each_mapping(f));
     }
 }
 
@@ -287,7 +297,7 @@ mod tests {
             (state >> 33) as usize % n
         };
         for longest in [3, 40, 400] {
-            let mut set = Intervals::new(&heapwood_os::SYSTEM).unwrap();
+            let mut set = Intervals::new(&heapwood_os::SYSTEM);
             let mut model = vec![false; 1000];
             for step in 0..4000 {
                 let start = below(1000);
@@ -315,7 +325,7 @@ mod tests {
     fn many_ranges_in_any_order_make_a_shallow_tree() {
         const RANGES: usize = 100_000;
         for stride in [1, 7, RANGES - 1] {
-            let mut set = Intervals::new(&heapwood_os::SYSTEM).unwrap();
+            let mut set = Intervals::new(&heapwood_os::SYSTEM);
             let range = |index: usize| index * stride % RANGES * 32..index * stride % RANGES * 32 + 16;
             (0..RANGES).for_each(|index| set.add(range(index)).unwrap());
             assert_eq!(set.ranges(), RANGES);
@@ -336,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_full_set_says_so() {
-        let mut set = Intervals::new(&heapwood_os::SYSTEM).unwrap();
+        let mut set = Intervals::new(&heapwood_os::SYSTEM);
         let refused = (0..).find_map(|index| set.add(index * 32..index * 32 + 16).err().map(|e| (index, e)));
         assert_eq!(refused, Some((MAX_RANGES - 1, RootError::Full { most: MAX_RANGES })));
         set.clear();
@@ -346,7 +356,7 @@ mod tests {
     #[test]
     fn a_kernel_that_refuses_changes_nothing() {
         static KERNEL: heapwood_os::testing::faulty::Faulty = heapwood_os::testing::faulty::Faulty::new();
-        let mut set = Intervals::new(&KERNEL).unwrap();
+        let mut set = Intervals::new(&KERNEL);
         KERNEL.refuse(0);
         assert!(matches!(set.add(0..8), Err(RootError::Kernel(_))));
         assert!(all(&set).is_empty() && set.add(0..8).is_ok());

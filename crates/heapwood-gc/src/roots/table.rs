@@ -77,7 +77,7 @@ pub(crate) struct RootTable {
 impl RootTable {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
         let entries = MappedArray::new(kernel, MAX_ROOTS)?;
-        let intervals = Intervals::new(kernel)?;
+        let intervals = Intervals::new(kernel);
         Ok(RootTable {
             entries,
             committed: 0,

@@ -82,7 +82,7 @@ impl PageHeap {
             spans: Spans::new(kernel, base, reservation)?,
             marks: Marks::new(kernel, base, bytes)?,
             freed: FreedBits::new(kernel, base, bytes)?,
-            held: HeldBits::new(kernel, base, bytes)?,
+            held: HeldBits::new(kernel, base, bytes),
             pointer_bits: PointerBits::new(kernel, base, bytes)?,
             pages: match SharedPages::new(kernel, reservation) {
                 Ok(pages) => CachePadded(pages),
@@ -124,11 +124,11 @@ impl PageHeap {
     /// The kernel gives no memory for the bits.
     #[cold]
     pub(crate) fn begin_holding(&self, _: &mut GrowthToken) -> Result<(), OsError> {
-        if !self.held.are_in_use() {
-            self.held.commit(0, self.spans.committed_end())?;
-            self.held.begin_use();
+        match self.held.are_in_use() {
+            true => Ok(()),
+            // SAFETY: the caller has the token.
+            false => unsafe { self.held.begin_use(self.spans.committed_end()) },
         }
-        Ok(())
     }
 
     /// Prepares for objects that the program frees itself.
@@ -286,9 +286,7 @@ impl PageHeap {
         if self.freed.are_in_use() {
             self.freed.commit(from.byte_offset(), to.byte_offset())?;
         }
-        if self.held.are_in_use() {
-            self.held.commit(from.byte_offset(), to.byte_offset())?;
-        }
+        self.held.commit(from.byte_offset(), to.byte_offset())?;
         // A large object touches little of its tables.
         let huge = self.memory.has_huge_pages() && to.0 - from.0 < HUGE_TABLES;
         let huge_from = if huge { PageIndex(HUGE_TABLES).clamp(from, to) } else { to };
