@@ -22,7 +22,7 @@ mod refusal;
 mod witness;
 
 use crate::args::Exec;
-use heapwood_report::{CommandError, say};
+use heapwood_report::CommandError;
 use library::Library;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -83,9 +83,4 @@ fn found(program: &Path) -> Result<PathBuf, CommandError> {
             ))
         },
     )
-}
-
-/// Prints a line of a list.
-fn line(name: &str, text: &str) {
-    say!("  {name:40} {text}");
 }

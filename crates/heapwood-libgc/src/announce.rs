@@ -3,8 +3,8 @@
 //! end it sends what its collections have cost. Nothing goes to standard error, which the command compares. Invariant: without the
 //! variable nothing is opened, and at the end nothing is written to a descriptor that the program has opened since.
 
+use crate::log::Text;
 use crate::process::made;
-use crate::report::Text;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::io::{Read, Write};
 use std::os::fd::{FromRawFd, IntoRawFd};

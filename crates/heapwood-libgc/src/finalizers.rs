@@ -336,7 +336,7 @@ pub(crate) fn finalize_all() {
     }
 }
 
-static AWAIT: Pointer = Pointer::NULL;
+static AWAIT: Pointer = Pointer::null();
 
 /// `GC_set_await_finalize_proc`.
 pub(crate) fn set_await(function: AwaitProc) {

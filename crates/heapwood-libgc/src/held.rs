@@ -40,9 +40,11 @@ pub(crate) fn generic_malloc_uncollectable(n: usize, kind: c_int) -> Ptr {
 
 /// `GC_generic_or_special_malloc`: a kind may be that of held objects.
 pub(crate) fn generic_or_special_malloc(n: usize, kind: c_int) -> Ptr {
-    if kinds::is_of_held(kind) {
-        generic_malloc_uncollectable(n, kind)
-    } else {
-        kinds::generic_malloc(n, kind)
-    }
+    if kinds::is_of_held(kind) { generic_malloc_uncollectable(n, kind) } else { generic_malloc(n, kind) }
+}
+
+/// `GC_generic_malloc`, and `GC_malloc_kind`.
+pub(crate) fn generic_malloc(n: usize, kind: c_int) -> Ptr {
+    let made = kinds::without_hold(kind);
+    if kinds::is_of_held(kind) { allocate(n, made) } else { kinds::allocate(n, made) }
 }

@@ -1,13 +1,11 @@
 //! Mark procedures, by which a program says what an object refers to. They run where the collector marks: on the collecting thread,
 //! and on its helpers once the program has said that it has threads. Invariant: a procedure, once made, stays.
 
-use crate::descriptors;
 use crate::report;
-use crate::types::{Entry, MarkProc, Ptr};
+use crate::types::{Entry, MarkProc};
 use core::ffi::{c_uint, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use heapwood_gc::Tracer;
 
 /// As many procedures has libgc, and as many are its own.
 const MOST: usize = 64;
@@ -46,19 +44,4 @@ pub(crate) unsafe fn call(
         Some(procedure) => unsafe { procedure(start as *mut usize, top, limit, argument) },
         None => top,
     }
-}
-
-/// `GC_mark_and_push`: the object that a word points to or into is alive. Returns the top as it was.
-///
-/// # Safety
-/// 1. A mark procedure that is running was given the limit.
-pub(crate) unsafe fn mark_and_push(
-    object: Ptr,
-    top: *mut Entry,
-    limit: *mut Entry,
-    _: *mut Ptr,
-) -> *mut Entry {
-    // SAFETY: contract 1.
-    unsafe { Tracer::from_context(descriptors::context_at(limit)) }.visit_ambiguous(object as usize);
-    top
 }

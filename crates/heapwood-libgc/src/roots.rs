@@ -3,20 +3,14 @@
 
 use crate::process::heap;
 use crate::report;
-use crate::symbols::GC_no_dls;
 use crate::types::{HasStaticRoots, Ptr};
 use core::ffi::{c_char, c_int};
-use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use heapwood_gc::{Heap, RootError};
 use heapwood_layout::WORD;
 use heapwood_os::process::loaded::for_each_library;
 
-/// 1 if the data of libraries are no roots.
-static HAS_NO_DLS: AtomicI32 = AtomicI32::new(0);
-
 /// The heap was made.
 pub(crate) fn begin(heap: &'static Heap) {
-    HAS_NO_DLS.store((GC_no_dls.load(Relaxed) != 0).into(), Relaxed);
     if !is_in_program() {
         return;
     }
@@ -41,15 +35,6 @@ fn is_in_program() -> bool {
         false
     });
     is_first == Some(true)
-}
-
-/// Follows `GC_no_dls`.
-#[inline]
-pub(crate) fn apply(heap: &'static Heap) {
-    let none: c_int = (GC_no_dls.load(Relaxed) != 0).into();
-    if none != HAS_NO_DLS.load(Relaxed) && HAS_NO_DLS.swap(none, Relaxed) != none {
-        tell(heap.roots().set_all_libraries(none == 0));
-    }
 }
 
 fn tell(result: Result<(), RootError>) {

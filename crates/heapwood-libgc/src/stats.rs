@@ -2,8 +2,8 @@
 //! heap has no figure of is 0.
 
 use crate::process::made;
-use crate::symbols::{GC_gc_no, GC_parallel};
 use crate::types::ProfStats;
+use crate::variables::{GC_gc_no, GC_parallel};
 use core::ffi::{c_int, c_ulong};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use heapwood_gc::Stats;

@@ -107,8 +107,9 @@ pub(crate) struct ProfStats {
 pub(crate) struct Pointer(AtomicPtr<c_void>);
 
 impl Pointer {
-    /// Null.
-    pub(crate) const NULL: Pointer = Pointer::new(core::ptr::null_mut());
+    pub(crate) const fn null() -> Self {
+        Pointer::new(core::ptr::null_mut())
+    }
 
     pub(crate) const fn new(value: Ptr) -> Self {
         Pointer(AtomicPtr::new(value))

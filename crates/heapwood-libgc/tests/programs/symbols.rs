@@ -13,7 +13,7 @@ macro_rules! names {
     };
 }
 
-#[path = "../../src/symbols/list.rs"]
+#[path = "../../src/list.rs"]
 #[macro_use]
 mod list;
 symbol_list!(names);
