@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     pub(crate) drawn: bool,
     /// Whether collections are young ones mostly, some of them late, and the program frees objects itself.
     pub(crate) young: bool,
+    /// Whether each fourth step is one with what is weak or with finalisers, instead of each twentieth.
+    pub(crate) mostly_weak: bool,
 }
 
 impl Settings {
@@ -43,10 +45,11 @@ const USUAL: Settings = Settings {
     config: PRECISE,
     objects: 1500,
     collect_every: 600,
-    share: 8,
+    share: 6,
     mixed: false,
     drawn: false,
     young: false,
+    mostly_weak: false,
 };
 
 const OFTEN_YOUNG: Settings = Settings { config: YOUNG, collect_every: 200, young: true, ..USUAL };
@@ -61,7 +64,7 @@ const BY_SIGNALS: Settings = Settings {
 };
 
 /// The usual collection of heaps.
-pub(crate) const ALL: [Settings; 27] = [
+pub(crate) const ALL: [Settings; 29] = [
     USUAL,
     Settings {
         name: "precise, left to itself",
@@ -145,7 +148,7 @@ pub(crate) const ALL: [Settings; 27] = [
         config: YOUNG.percent(30).min_heap(24 << 20),
         objects: 3000,
         collect_every: usize::MAX,
-        share: 7,
+        share: 6,
         ..OFTEN_YOUNG
     },
     Settings { name: "young, precise, all mixed", collect_every: 150, share: 5, mixed: true, ..OFTEN_YOUNG },
@@ -210,4 +213,6 @@ pub(crate) const ALL: [Settings; 27] = [
         drawn: true,
         ..BY_SIGNALS
     },
+    Settings { name: "precise, mostly weak", share: 2, mostly_weak: true, ..USUAL },
+    Settings { name: "young, mostly weak", share: 2, mostly_weak: true, ..OFTEN_YOUNG },
 ];
