@@ -11,7 +11,16 @@ use std::collections::BTreeMap;
 const ORDER_STORES: &[(&str, &[&str])] = &[
     (
         "runs of cells, freed cells and cells of shared spans",
-        &["refill_from_own", "refill", "reserve_slow", "reuse", "reuse_lately_freed", "continue_run"],
+        &[
+            "refill_from_own",
+            "refill_from_shared_span",
+            "refill_chain",
+            "refill",
+            "reserve_slow",
+            "reuse",
+            "reuse_lately_freed",
+            "continue_run",
+        ],
     ),
     ("large objects", &["finish", "allocate_large"]),
     ("a chunk of an arena", &["continue_in_chunk", "take_next_chunk", "take_least_chunk"]),
@@ -24,7 +33,7 @@ const ORDER_LOADS: &[(&str, &[&str])] = &[
     ("stores into old objects", &["before_store"]),
     ("stores that initialise", &["before_init"]),
     ("explicit frees", &["free", "hw_free"]),
-    ("lookups", &["find_known", "find", "hw_base"]),
+    ("lookups", &["find_known", "find_info", "find", "hw_base"]),
 ];
 
 /// The instructions that order stores, or loads, on aarch64; and on x86-64.
