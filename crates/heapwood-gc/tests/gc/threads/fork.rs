@@ -314,7 +314,8 @@ fn a_process_may_fork_while_a_collection_calls_the_client() {
                         unsafe { mutator.free(NonNull::new(object as *mut u8).unwrap()) }.unwrap();
                     }
                     for _ in 0..10 {
-                        (new(&mutator, node), new(&mutator, data));
+                        new(&mutator, node);
+                        new(&mutator, data);
                     }
                     mutator.collect().unwrap();
                 });
