@@ -2,6 +2,7 @@
 
 mod bench;
 mod bench_command;
+mod exec;
 mod heap;
 mod latency;
 mod layout;
@@ -10,6 +11,7 @@ mod workload;
 pub(crate) use bench::{Bench, NO_PEER, Output};
 pub(crate) use bench_command::BenchCommand;
 use clap::{Parser, Subcommand};
+pub(crate) use exec::Exec;
 pub(crate) use heap::HeapFlags;
 use heapwood_report::arguments::a_file;
 pub(crate) use latency::Latency;
@@ -27,6 +29,9 @@ pub(crate) struct Args {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Run an unmodified program of libgc, the Boehm collector, on Heapwood
+    #[command(after_help = exec::HELP)]
+    Exec(Exec),
     /// Run a workload and print its cost
     Run(Run),
     /// Run a workload side by side with the same program on other memory managers

@@ -28,7 +28,7 @@ mod ab;
 mod ab_report;
 mod ab_table;
 mod build;
-mod children;
+pub(crate) mod children;
 mod equal_rss;
 mod gobench;
 mod huge_pages;

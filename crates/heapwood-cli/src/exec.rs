@@ -22,7 +22,7 @@ mod refusal;
 mod witness;
 
 use crate::args::Exec;
-use heapwood_report::{CommandError, say};
+use heapwood_report::CommandError;
 use library::Library;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -75,12 +75,12 @@ fn found(program: &Path) -> Result<PathBuf, CommandError> {
         };
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file()).ok_or_else(|| {
-        CommandError::usage(format_args!("there is no program {} in the folders of PATH", program.display()))
-    })
-}
-
-/// Prints a line of a list.
-fn line(name: &str, text: &str) {
-    say!("  {name:40} {text}");
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|file| file.is_file()).ok_or_else(
+        || {
+            CommandError::usage(format_args!(
+                "there is no program {} in the folders of PATH",
+                program.display()
+            ))
+        },
+    )
 }

@@ -8,16 +8,18 @@
 //! | `room` | the check that a workload fits into memory |
 //! | `figures` | the cost of a run, as text and JSON |
 //! | `bench` | `heapwood bench`: a workload on Heapwood and its peers |
+//! | `exec` | `heapwood exec`: a program of libgc on Heapwood |
 //! | `layout` | `heapwood layout`: programs that describe the pointers of a type |
 //! | `doctor` | `heapwood doctor`: the limits of this kernel and process |
 //! | `system` | calls of the operating system that no heap needs |
 //!
 //! Messages, output, sizes and tables are those of `heapwood-report`. Exit codes: 0 done, 1 the run failed, 2 the command
-//! line is wrong, 128 + n signal n ended it.
+//! line is wrong, 128 + n signal n ended it; `exec` ends as its program does.
 
 mod args;
 mod bench;
 mod doctor;
+mod exec;
 mod figures;
 mod layout;
 mod memory;
@@ -29,10 +31,14 @@ mod system;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    heapwood_report::program::main("heapwood", |args: args::Args| match args.command {
-        args::Command::Run(run) => run::run(&run),
-        args::Command::Bench(bench) => bench::run(&bench),
-        args::Command::Layout(command) => layout::run(&command),
-        args::Command::Doctor(doctor) => doctor::run(&doctor),
+    heapwood_report::program::main("heapwood", |args: args::Args| {
+        match args.command {
+            args::Command::Exec(exec) => return exec::run(&exec),
+            args::Command::Run(run) => run::run(&run),
+            args::Command::Bench(bench) => bench::run(&bench),
+            args::Command::Layout(command) => layout::run(&command),
+            args::Command::Doctor(doctor) => doctor::run(&doctor),
+        }
+        .map(|()| ExitCode::SUCCESS)
     })
 }

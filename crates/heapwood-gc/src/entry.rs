@@ -11,6 +11,7 @@ pub(crate) mod external;
 mod external_memory;
 pub(crate) mod finalize;
 pub(crate) mod free;
+mod held;
 mod hook;
 pub(crate) mod link;
 pub(crate) mod marking;

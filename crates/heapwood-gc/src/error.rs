@@ -58,6 +58,36 @@ pub enum AllocError {
     Arena(ArenaError),
 }
 
+/// Why an object cannot be held, or released.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum HoldError {
+    /// No object begins there.
+    NoObject {
+        /// The address.
+        address: usize,
+    },
+    /// The kernel gives no memory for the record of held objects.
+    Kernel(OsError),
+    /// The heap cannot be used here and now.
+    Misuse(MisuseError),
+}
+
+impl fmt::Display for HoldError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HoldError::NoObject { address } => write!(
+                f,
+                "no object begins at {address:#x}: hold an object by its first byte, while it exists; values of arenas cannot be held"
+            ),
+            HoldError::Kernel(e) => e.fmt(f),
+            HoldError::Misuse(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for HoldError {}
+
 /// Why an arena cannot be used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -116,6 +116,8 @@ pub enum Fault {
     LinkLate = 57,
     /// A link is not dropped though its slot lies in a dead object.
     LinkKept = 58,
+    /// Held objects are no roots.
+    HeldNoRoot = 59,
 }
 
 /// The fault that is injected into one heap: none at first.

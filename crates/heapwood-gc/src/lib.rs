@@ -55,8 +55,8 @@ pub use entry::marking::IncrementalMarking;
 pub use entry::tickets::CollectionTicket;
 pub use entry::weak_table::WeakEntry;
 pub use error::{
-    AllocError, ArenaError, ExternalError, FinalizeError, FreeError, HandleError, HeapError, MisuseError,
-    OptionError, RootError, SettingError, SizeError, StackError, TypeError, WeakError,
+    AllocError, ArenaError, ExternalError, FinalizeError, FreeError, HandleError, HeapError, HoldError,
+    MisuseError, OptionError, RootError, SettingError, SizeError, StackError, TypeError, WeakError,
 };
 pub use heap::object_type::{Described, ObjectType, slice_scan};
 pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes, QuietHeap};

@@ -17,7 +17,7 @@
 //! | `arenas` | memory for objects that die together |
 //! | `reclaim` | shared state of mutators: span lists, the budget, sweeping |
 //! | `pages` | the pages of spans: the reservation, growth, the limit, release |
-//! | `marks`, `freed` | mark and allocation bits; cells that the program freed itself |
+//! | `marks`, `freed`, `held` | mark and allocation bits; cells that the program freed itself; objects that it holds |
 //! | `spans` | from an address to its span |
 //! | `policy` | decisions about shares, refills, sweeping and growth, with their constants |
 //! | `layout` | from a type to a shape, and the record of an object |
@@ -38,6 +38,7 @@ mod config;
 mod error;
 mod freed;
 mod granule;
+mod held;
 mod layout;
 pub mod lock_order;
 mod marking_view;

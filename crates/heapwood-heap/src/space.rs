@@ -179,6 +179,40 @@ impl Space {
         find::find(&self.allocator, address)
     }
 
+    /// Prepares for held objects.
+    ///
+    /// # Errors
+    /// The kernel gives no memory for their bits.
+    pub fn begin_holding(&self) -> Result<(), OsError> {
+        if self.heap().held().are_in_use() {
+            return Ok(());
+        }
+        self.heap().begin_holding(self.sweeper().lock().growth())
+    }
+
+    /// Whether it has been prepared for them.
+    #[inline(always)]
+    pub fn may_hold(&self) -> bool {
+        self.heap().held().are_in_use()
+    }
+
+    /// Holds an object: it is a root until it is released. Whether it was not held before.
+    ///
+    /// # Safety
+    /// 1. The space was prepared for held objects, and the object exists.
+    /// 2. It is not stopped.
+    pub unsafe fn hold(&self, object: ObjectRef) -> bool {
+        self.heap().held().hold(object.get())
+    }
+
+    /// Lets an object go; whether it was held.
+    ///
+    /// # Safety
+    /// 1. The address lies in a span of this space, which is not stopped.
+    pub unsafe fn release_held(&self, object: ObjectRef) -> bool {
+        self.heap().held().release(object.get())
+    }
+
     /// Whether the program has freed objects itself.
     pub fn has_explicit_frees(&self) -> bool {
         self.heap().freed().were_noted()

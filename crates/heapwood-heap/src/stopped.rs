@@ -101,6 +101,13 @@ impl<'s> Stopped<'s> {
         }
     }
 
+    /// Calls `f` with the addresses of held objects, some at a time: of all, or for a young collection of those that are not old.
+    pub fn for_each_held(&self, kind: Collection, f: impl FnMut(&[usize])) {
+        let (heap, end) = (self.heap(), self.heap().spans().end());
+        let old = |at: usize| if kind == Collection::Young { heap.marks().allocated_word(at) } else { 0 };
+        heap.held().for_each(end, &self.visited, old, f);
+    }
+
     /// Whether an object is marked in the current cycle; false outside the heap.
     #[inline]
     pub fn is_marked(&self, object: ObjectRef) -> bool {

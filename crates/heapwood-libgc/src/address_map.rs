@@ -29,11 +29,6 @@ impl AddressMap {
         AddressMap { places: None, count: 0 }
     }
 
-    /// How many addresses it has.
-    pub(crate) fn len(&self) -> usize {
-        self.count
-    }
-
     fn slots(&mut self) -> &mut [Place] {
         match &mut self.places {
             // SAFETY: all places are committed, and the borrow is exclusive.
@@ -142,7 +137,7 @@ mod tests {
                 6..12 => assert_eq!(map.remove(address), model.remove(&address)),
                 _ => assert_eq!(map.get(address), model.get(&address).copied()),
             }
-            assert_eq!(map.len(), model.len());
+            assert_eq!(map.count, model.len());
         }
         assert!(model.iter().all(|(&address, &number)| map.get(address) == Some(number)));
     }

@@ -2,9 +2,10 @@
 //! buffer; fast_path/golden has its machine code. Invariant: an object's cell has a byte more than was asked for where libgc
 //! promises that a pointer to its end keeps it (`interior`).
 
+use crate::interior::EXACT;
 use crate::process::mutator;
 use crate::types::Ptr;
-use crate::{interior, report, settings, slot, stress};
+use crate::{interior, live, report, settings, slot, stress};
 use core::ptr::null_mut;
 use heapwood_gc::{AllocError, ObjectType};
 use heapwood_heap::{AllocBuffer, GRANULE, MAX_TABLED, ShapeId, SizeClass};
@@ -44,9 +45,6 @@ impl Plain {
     }
 }
 
-/// Cells up to this size have no byte more than was asked for.
-pub(crate) const EXACT: usize = 64;
-
 /// So many times the size of a granule has an allocation buffer, and so much further away is that of the next class.
 const BUFFER_GRANULES: usize = size_of::<AllocBuffer>() / GRANULE;
 const _: () = assert!(BUFFER_GRANULES * GRANULE == size_of::<AllocBuffer>());
@@ -56,7 +54,9 @@ const _: () = {
     let mut n = 1;
     while n <= EXACT {
         let Some(class) = SizeClass::of(n) else { panic!("a small size has a class") };
-        assert!(class.index() == (n - 1) / GRANULE && class.cell_size() == (n - 1) / GRANULE * GRANULE + GRANULE);
+        assert!(
+            class.index() == (n - 1) / GRANULE && class.cell_size() == (n - 1) / GRANULE * GRANULE + GRANULE
+        );
         n += 1;
     }
 };
@@ -119,7 +119,7 @@ fn allocate_slow(plain: Plain, n: usize, bytes: usize) -> Ptr {
         return out_of_memory(n);
     }
     let mutator = mutator();
-    settings::apply(mutator.heap());
+    live::apply(mutator.heap());
     stress::step(mutator);
     object_or_oom(n, mutator.allocate(plain.of_size(bytes)))
 }

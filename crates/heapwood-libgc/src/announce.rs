@@ -3,8 +3,8 @@
 //! end it sends what its collections have cost. Nothing goes to standard error, which the command compares. Invariant: without the
 //! variable nothing is opened, and at the end nothing is written to a descriptor that the program has opened since.
 
+use crate::log::Text;
 use crate::process::made;
-use crate::report::Text;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
 use std::io::{Read, Write};
 use std::os::fd::{FromRawFd, IntoRawFd};
@@ -60,7 +60,9 @@ extern "C" fn at_exit() {
     let file = FILE.swap(-1, Relaxed);
     // SAFETY: it has no arguments.
     let is_ours = unsafe { libc::getpid() } == PROCESS.load(Relaxed);
-    let (true, Some(heap)) = (is_ours && number_of(file) == Some(SOCKET.load(Relaxed)), made()) else { return };
+    let (true, Some(heap)) = (is_ours && number_of(file) == Some(SOCKET.load(Relaxed)), made()) else {
+        return;
+    };
     let stats = heap.inspect().stats();
     let text = Text::of(format_args!(
         "collections {}\npause_max_ns {}\npause_p50_ns {}\npause_total_ns {}\nmark_total_ns {}\nallocated_bytes \

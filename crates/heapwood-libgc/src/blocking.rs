@@ -24,8 +24,8 @@ pub(crate) unsafe fn call_with_gc_active(function: Callback, argument: Ptr) -> P
     let call = || unsafe { function(argument) };
     match mutator().reenter(call) {
         Ok(result) => result,
-        Err(why) => {
-            crate::report::abort(format_args!("GC_call_with_gc_active: the thread cannot go on with the heap: {why}"))
-        }
+        Err(why) => crate::report::abort(format_args!(
+            "GC_call_with_gc_active: the thread cannot go on with the heap: {why}"
+        )),
     }
 }

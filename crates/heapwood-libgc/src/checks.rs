@@ -1,17 +1,11 @@
 //! Checks of pointers, for programs that look for errors of their own: one that fails calls the function that the program has set,
 //! which ends the process at first. Invariant: a check never fails for what may be right.
 
-use crate::symbols::{GC_is_valid_displacement_print_proc, GC_is_visible_print_proc, GC_same_obj_print_proc};
+use crate::lookup;
 use crate::types::{Pointer, Ptr};
-use crate::{lookup, report};
-
-pub(crate) unsafe extern "C-unwind" fn fail_one(p: Ptr) {
-    report::abort(format_args!("{p:p} failed a check of pointers"));
-}
-
-pub(crate) unsafe extern "C-unwind" fn fail_two(p: Ptr, q: Ptr) {
-    report::abort(format_args!("{p:p} and {q:p} are not in the same object"));
-}
+use crate::variables::{
+    GC_is_valid_displacement_print_proc, GC_is_visible_print_proc, GC_same_obj_print_proc,
+};
 
 fn tell_one(function: &Pointer, p: Ptr) {
     type Function = Option<unsafe extern "C-unwind" fn(Ptr)>;

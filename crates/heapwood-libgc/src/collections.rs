@@ -1,46 +1,11 @@
 //! Collections that the program asks for, and those that it forbids. Invariant: while they are off none begins, whoever needs one.
 
 use crate::process::{made, mutator};
-use crate::symbols::GC_dont_gc;
 use crate::types::StopFunction;
-use crate::{finalizers, report, settings};
+use crate::variables::GC_dont_gc;
+use crate::{finalizers, live, report, settings};
 use core::ffi::c_int;
-use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
-use heapwood_gc::Heap;
-
-static MANUAL: AtomicI32 = AtomicI32::new(0);
-
-/// Whether the heap's collections are off because the program wants it so: 1 if they are.
-static IS_OFF: AtomicI32 = AtomicI32::new(0);
-
-/// Follows `GC_dont_gc`, which the program may have changed.
-#[inline]
-pub(crate) fn apply(heap: &'static Heap) {
-    if is_off() != IS_OFF.load(Relaxed) {
-        switch(heap);
-    }
-}
-
-/// 1 if the program wants no collections, or none that it does not ask for.
-fn is_off() -> c_int {
-    (GC_dont_gc.load(Relaxed) != 0 || MANUAL.load(Relaxed) != 0).into()
-}
-
-#[cold]
-fn switch(heap: &'static Heap) {
-    // One of several threads that see a change makes it; who comes later sees the next.
-    let wanted = is_off();
-    if IS_OFF.swap(wanted, Relaxed) == wanted {
-        return;
-    }
-    let switched = match wanted {
-        0 => heap.enable_collections(),
-        _ => heap.disable_collections(),
-    };
-    if let Err(error) = switched {
-        report::warn(format_args!("GC_disable: {error}"));
-    }
-}
+use core::sync::atomic::Ordering::Relaxed;
 
 /// `GC_gcollect`.
 pub(crate) fn collect() {
@@ -59,14 +24,14 @@ pub(crate) fn try_to_collect(stop: StopFunction) -> c_int {
 
 fn run(unmaps: bool, stop: StopFunction) -> c_int {
     let mutator = mutator();
-    settings::apply(mutator.heap());
+    live::apply(mutator.heap());
     // SAFETY: the program has given it.
     if is_disabled() != 0 || stop.is_some_and(|stop| unsafe { stop() } != 0) {
         return 0;
     }
     let heap = mutator.heap();
     // Collections that the program asks for come, if only others are off.
-    let is_manual = MANUAL.load(Relaxed) != 0 && heap.enable_collections().is_ok();
+    let is_manual = live::is_manual() != 0 && heap.enable_collections().is_ok();
     let collected = mutator.collect();
     if is_manual {
         let _ = heap.disable_collections();
@@ -91,7 +56,7 @@ pub(crate) fn collect_a_little() -> c_int {
 pub(crate) fn disable() {
     GC_dont_gc.fetch_add(1, Relaxed);
     if let Some(heap) = made() {
-        apply(heap);
+        live::apply(heap);
     }
 }
 
@@ -99,24 +64,11 @@ pub(crate) fn disable() {
 pub(crate) fn enable() {
     GC_dont_gc.fetch_sub(1, Relaxed);
     if let Some(heap) = made() {
-        apply(heap);
+        live::apply(heap);
     }
 }
 
 /// `GC_is_disabled`.
 pub(crate) fn is_disabled() -> c_int {
     (GC_dont_gc.load(Relaxed) != 0).into()
-}
-
-/// `GC_set_disable_automatic_collection`.
-pub(crate) fn set_manual(on: c_int) {
-    MANUAL.store(on, Relaxed);
-    if let Some(heap) = made() {
-        apply(heap);
-    }
-}
-
-/// `GC_get_disable_automatic_collection`.
-pub(crate) fn is_manual() -> c_int {
-    MANUAL.load(Relaxed)
 }

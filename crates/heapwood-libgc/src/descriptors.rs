@@ -2,9 +2,8 @@
 //! a descriptor in the object. Entries that procedures push wait on a small stack of the call; what they mark at once goes to the
 //! marker's own. Invariant: a descriptor that leads to itself by way of a procedure takes no deeper stack.
 
-use crate::procedures;
-use crate::typed;
-use crate::types::Entry;
+use crate::types::{Entry, Ptr};
+use crate::{bitmaps, procedures};
 use core::mem::MaybeUninit;
 use heapwood_gc::Tracer;
 use heapwood_layout::{TraceContext, WORD};
@@ -31,7 +30,7 @@ pub(crate) fn of_wide(number: usize) -> usize {
 /// Entries that one object's procedures may have pushed. (libgc's stack has 4096 at first, of which a procedure may use a part.)
 const ENTRIES: usize = 512;
 
-/// The entries of a call, and behind them what marks (`procedures::mark_and_push`).
+/// The entries of a call, and behind them what marks (`mark_and_push`).
 #[repr(C)]
 struct Stack {
     entries: [MaybeUninit<Entry>; ENTRIES],
@@ -75,13 +74,14 @@ unsafe fn scan_with_stack(first: Entry, context: *mut TraceContext) {
                 BITMAP => bits(start, descriptor, context),
                 PROCEDURE if descriptor & ((1 << (TAG_BITS + NUMBER_BITS)) - 1) == WIDE => {
                     let mut tracer = Tracer::from_context(context);
-                    typed::for_each_word(descriptor >> (TAG_BITS + NUMBER_BITS), |at| {
+                    bitmaps::for_each_word(descriptor >> (TAG_BITS + NUMBER_BITS), |at| {
                         tracer.visit_ambiguous(((start + at * WORD) as *const usize).read());
                     });
                 }
                 PROCEDURE => {
                     let number = descriptor >> TAG_BITS & ((1 << NUMBER_BITS) - 1);
-                    top = procedures::call(number, start, (top, limit), descriptor >> (TAG_BITS + NUMBER_BITS));
+                    top =
+                        procedures::call(number, start, (top, limit), descriptor >> (TAG_BITS + NUMBER_BITS));
                 }
                 _ => {
                     let descriptor = of_object(start, descriptor);
@@ -99,7 +99,7 @@ unsafe fn scan_with_stack(first: Entry, context: *mut TraceContext) {
 ///
 /// # Safety
 /// 1. The limit is one that a mark procedure was given, which is running.
-pub(crate) unsafe fn context_at(limit: *mut Entry) -> *mut TraceContext {
+unsafe fn context_at(limit: *mut Entry) -> *mut TraceContext {
     // SAFETY: contract 1; the context lies behind the entries.
     unsafe { limit.cast::<*mut TraceContext>().read() }
 }
@@ -167,4 +167,19 @@ pub(crate) unsafe fn scan_array(start: usize, bytes: usize, context: *mut TraceC
         let [size, count, descriptor] = last.sub(1).read();
         (0..count).for_each(|at| scan(start + at * size, descriptor, context));
     }
+}
+
+/// `GC_mark_and_push`: the object that a word points to or into is alive. Returns the top as it was.
+///
+/// # Safety
+/// 1. A mark procedure that is running was given the limit.
+pub(crate) unsafe fn mark_and_push(
+    object: Ptr,
+    top: *mut Entry,
+    limit: *mut Entry,
+    _: *mut Ptr,
+) -> *mut Entry {
+    // SAFETY: contract 1.
+    unsafe { Tracer::from_context(context_at(limit)) }.visit_ambiguous(object as usize);
+    top
 }

@@ -2,7 +2,7 @@
 //! say nothing here (thresholds of libgc's own lists and blocks) are not read. `HEAPWOOD` comes last, and wins. Invariant: a
 //! variable counts as a setting that was made before the heap.
 
-use crate::{report, settings, sizes, stress, symbols, threads};
+use crate::{log, printing, settings, sizes, stress, threads, variables};
 use core::sync::atomic::Ordering;
 use heapwood_gc::Config;
 use heapwood_gc::settings::options::Stop;
@@ -10,7 +10,7 @@ use heapwood_gc::settings::options::Stop;
 /// A number with k, m or g behind it, as libgc reads it.
 fn bytes(text: &str) -> Option<usize> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match text[digits.len()..].as_bytes().first().map(u8::to_ascii_lowercase) {
+    let unit = match text.as_bytes()[digits.len()..].first().map(u8::to_ascii_lowercase) {
         None => 0,
         Some(b'k') => 10,
         Some(b'm') => 20,
@@ -35,10 +35,10 @@ pub(crate) fn read() {
     let size = |name| text(name).and_then(|value| bytes(&value));
     let number = |name| text(name).and_then(|value| value.parse::<usize>().ok());
     if let Some(file) = std::env::var_os("GC_LOG_FILE") {
-        report::log_to(&file);
+        log::log_to(&file);
     }
     if is_on("GC_PRINT_STATS") || is_on("GC_PRINT_VERBOSE_STATS") {
-        report::print_stats(is_on("GC_PRINT_VERBOSE_STATS"));
+        printing::print_stats(is_on("GC_PRINT_VERBOSE_STATS"));
     }
     if let Some(initial) = size("GC_INITIAL_HEAP_SIZE") {
         sizes::expand(initial);
@@ -47,19 +47,19 @@ pub(crate) fn read() {
         sizes::set_limit(most);
     }
     if let Some(divisor) = number("GC_FREE_SPACE_DIVISOR").filter(|&divisor| divisor > 0) {
-        settings::set_free_space_divisor(divisor);
+        variables::GC_free_space_divisor.store(divisor, Ordering::Relaxed);
     }
     // Both are numbers of threads that mark.
     if let Some(markers) = number("GC_MARKERS").or_else(|| number("GC_NPROCS")) {
         threads::set_markers(markers.try_into().unwrap_or(u32::MAX));
     }
     if is_on("GC_DONT_GC") {
-        symbols::GC_dont_gc.fetch_add(1, Ordering::Relaxed);
+        variables::GC_dont_gc.fetch_add(1, Ordering::Relaxed);
     }
     match text("GC_ALL_INTERIOR_POINTERS").as_deref() {
         None | Some("0") => {}
         Some("strict") => crate::interior::set_strict(),
-        Some(_) => symbols::GC_all_interior_pointers.store(1, Ordering::Relaxed),
+        Some(_) => variables::GC_all_interior_pointers.store(1, Ordering::Relaxed),
     }
     if is_on("GC_FORCE_UNMAP_ON_GCOLLECT") {
         settings::set_force_unmap(1);
@@ -74,7 +74,7 @@ pub(crate) fn config() -> Config {
     let mut config = Config::default()
         .stop(Stop::Signals)
         .stop_signal(threads::suspend_signal() as u32)
-        .library_roots(symbols::GC_no_dls.load(Ordering::Relaxed) == 0)
+        .library_roots(variables::GC_no_dls.load(Ordering::Relaxed) == 0)
         // A program with one thread stays one (`threads`).
         .background_release(false)
         .percent(settings::percent());

@@ -247,7 +247,9 @@ unsafe fn register_in(
     let before = cancel(object as usize);
     if !old.is_null() {
         // SAFETY: contract 1; the entry has a function of the program's.
-        unsafe { old.write(core::mem::transmute::<usize, Finalizer>(before.map_or(0, |entry| entry.function))) };
+        unsafe {
+            old.write(core::mem::transmute::<usize, Finalizer>(before.map_or(0, |entry| entry.function)))
+        };
     }
     if !old_data.is_null() {
         // SAFETY: contract 1.
@@ -334,7 +336,7 @@ pub(crate) fn finalize_all() {
     }
 }
 
-static AWAIT: Pointer = Pointer::NULL;
+static AWAIT: Pointer = Pointer::null();
 
 /// `GC_set_await_finalize_proc`.
 pub(crate) fn set_await(function: AwaitProc) {

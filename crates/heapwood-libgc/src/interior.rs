@@ -4,13 +4,15 @@
 //! all of them the byte. Off: words of objects and roots count if they point to an object's first byte, or to one of the registered
 //! displacements; those of stacks always do. Invariant: the setting is that of the heap, once it is made.
 
-use crate::alloc::EXACT;
 use crate::process::made;
 use crate::report;
-use crate::symbols::GC_all_interior_pointers;
+use crate::variables::GC_all_interior_pointers;
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use heapwood_gc::Heap;
+
+/// Cells up to this size have no byte more than was asked for.
+pub(crate) const EXACT: usize = 64;
 
 static IS_STRICT: AtomicBool = AtomicBool::new(false);
 /// Objects larger than this have a byte more.

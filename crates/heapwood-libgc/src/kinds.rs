@@ -3,8 +3,8 @@
 
 use crate::alloc::{self, Plain};
 use crate::process::mutator;
-use crate::types::{Const, Ptr};
-use crate::{descriptors, interior, lookup, report, settings, stress};
+use crate::types::Ptr;
+use crate::{descriptors, interior, live, report, stress};
 use core::ffi::{c_int, c_uint};
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicUsize, Ordering};
 use heapwood_gc::{AllocError, Mutator, ObjectType};
@@ -16,8 +16,8 @@ pub(crate) const ATOMIC: u32 = 0;
 /// Objects in which each word may be a pointer.
 pub(crate) const NORMAL: u32 = 1;
 /// Both, held.
-const HELD_NORMAL: u32 = 2;
-const HELD_ATOMIC: u32 = 3;
+pub(crate) const HELD_NORMAL: u32 = 2;
+pub(crate) const HELD_ATOMIC: u32 = 3;
 /// The first number that a program gets.
 const FIRST_MADE: u32 = 4;
 /// As many kinds has libgc.
@@ -53,7 +53,10 @@ pub(crate) fn new_free_list() -> *mut Ptr {
 pub(crate) fn new_kind(_list: *mut Ptr, descriptor: usize, adds_size: c_int, _clears: c_int) -> c_uint {
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     let Some(kind) = KINDS.get(number as usize) else {
-        report::abort(format_args!("the program has made more than {} kinds of objects", MOST as u32 - FIRST_MADE));
+        report::abort(format_args!(
+            "the program has made more than {} kinds of objects",
+            MOST as u32 - FIRST_MADE
+        ));
     };
     kind.descriptor.store(descriptor, Ordering::Relaxed);
     kind.adds_size.store(adds_size != 0, Ordering::Release);
@@ -114,7 +117,7 @@ pub(crate) fn chain(n: usize, kind: u32, most: usize) -> Ptr {
 /// The calling thread's mutator, before it allocates on a slow path.
 fn prepared() -> &'static Mutator {
     let mutator = mutator();
-    settings::apply(mutator.heap());
+    live::apply(mutator.heap());
     stress::step(mutator);
     mutator
 }
@@ -152,29 +155,4 @@ pub(crate) fn without_hold(kind: c_int) -> u32 {
 /// Whether objects of this kind are held.
 pub(crate) fn is_of_held(kind: c_int) -> bool {
     matches!(kind as u32, HELD_NORMAL | HELD_ATOMIC)
-}
-
-/// `GC_generic_malloc`, and `GC_malloc_kind`.
-pub(crate) fn generic_malloc(n: usize, kind: c_int) -> Ptr {
-    if is_of_held(kind) { crate::held::allocate(n, without_hold(kind)) } else { allocate(n, without_hold(kind)) }
-}
-
-/// `GC_get_kind_and_size`.
-///
-/// # Safety
-/// 1. `size` is null, or may be written.
-pub(crate) unsafe fn kind_and_size(object: Const, size: *mut usize) -> c_int {
-    let found = lookup::object(object as usize);
-    if let Some(found) = found
-        && !size.is_null()
-    {
-        // SAFETY: contract 1.
-        unsafe { size.write(found.bytes) };
-    }
-    match found {
-        Some(found) if found.is_held && found.kind == ATOMIC => HELD_ATOMIC as c_int,
-        Some(found) if found.is_held && found.kind == NORMAL => HELD_NORMAL as c_int,
-        Some(found) => found.kind as c_int,
-        None => NORMAL as c_int,
-    }
 }

@@ -7,16 +7,17 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `symbols` | all that is exported, and the state of each, from one list |
+//! | `list` | all that is exported, and the state of each |
+//! | `symbols`, `variables`, `defaults` | the functions and variables made from it, and what the variables have at first |
 //! | `types` | the types of gc.h |
 //! | `slot` | a thread's mutator in thread-local storage |
-//! | `process` | the heap of the process, and the mutator of a thread |
+//! | `process`, `start`, `registration` | the heap of the process, and the mutator of a thread; how both begin |
 //! | `environment` | variables of the environment |
-//! | `settings` | data symbols, their getters and setters |
+//! | `settings`, `live` | getters and setters; what the heap follows |
 //! | `alloc` | allocation: the fast path and the slow one |
 //! | `strings`, `aligned` | copies of strings; aligned objects |
 //! | `kinds` | kinds of objects |
-//! | `descriptors`, `procedures`, `typed` | what the words of an object are; mark procedures; typed objects |
+//! | `descriptors`, `procedures`, `bitmaps`, `typed` | what the words of an object are; mark procedures; typed objects |
 //! | `chains` | many objects at once |
 //! | `held` | objects that the collector does not free |
 //! | `lookup`, `objects` | objects by their addresses, their end |
@@ -28,20 +29,25 @@
 //! | `roots` | ranges of roots, data of libraries |
 //! | `collections`, `phases` | asking for collections, what the program does in them |
 //! | `sizes`, `stats` | the size of the heap, statistics |
-//! | `report` | warnings, errors, reports |
+//! | `log`, `report`, `printing` | texts, warnings, errors, lines about collections |
 //! | `announce` | what `heapwood exec` is told |
 //! | `stress` | collections at every n-th allocation |
 //! | `debug`, `rest` | the nearest safe thing; nothing |
+
+#[macro_use]
+mod list;
 
 mod address_map;
 mod aligned;
 mod alloc;
 mod announce;
+mod bitmaps;
 mod blocking;
 mod chains;
 mod checks;
 mod collections;
 mod debug;
+mod defaults;
 mod descriptors;
 mod environment;
 mod finalizers;
@@ -49,13 +55,17 @@ mod held;
 mod interior;
 mod kinds;
 mod links;
+mod live;
 mod lock;
+mod log;
 mod lookup;
 mod objects;
 mod phases;
+mod printing;
 mod procedures;
 mod process;
 mod pthreads;
+mod registration;
 mod report;
 mod rest;
 mod roots;
@@ -63,6 +73,7 @@ mod settings;
 mod sizes;
 mod slot;
 mod stacks;
+mod start;
 mod stats;
 mod stress;
 mod strings;
@@ -70,3 +81,4 @@ mod symbols;
 mod threads;
 mod typed;
 mod types;
+mod variables;

@@ -25,7 +25,9 @@ fn add(link: *mut Ptr, object: Const, is_long: bool) -> c_int {
         Ok(()) => SUCCESS,
         // What is no object never dies.
         Err(WeakError::NoObject { .. }) => SUCCESS,
-        Err(error @ WeakError::NoSlot { .. }) => report::abort(format_args!("a disappearing link is refused: {error}")),
+        Err(error @ WeakError::NoSlot { .. }) => {
+            report::abort(format_args!("a disappearing link is refused: {error}"))
+        }
         Err(_) => NO_MEMORY,
     }
 }

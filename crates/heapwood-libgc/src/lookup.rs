@@ -1,8 +1,10 @@
 //! From an address to the object there: base, bytes, kind, whether it is held. One place for what the collector has to answer
 //! exactly. Invariant: no answer names what was freed or never made.
 
+use crate::kinds;
 use crate::process::{attached_mutator, made};
-use crate::{held, kinds};
+use crate::types::Const;
+use core::ffi::c_int;
 use heapwood_heap::Address;
 
 /// What is known of an object.
@@ -36,5 +38,25 @@ pub(crate) fn object(address: usize) -> Option<Found> {
         None => heap.objects().find_info(address),
     }?;
     let (base, kind) = (found.base.get(), kinds::of(found.shape, found.pointer_free));
-    Some(Found { base, bytes: found.bytes, kind, is_held: held::is_held(base) })
+    Some(Found { base, bytes: found.bytes, kind, is_held: found.held })
+}
+
+/// `GC_get_kind_and_size`.
+///
+/// # Safety
+/// 1. `size` is null, or may be written.
+pub(crate) unsafe fn kind_and_size(object: Const, size: *mut usize) -> c_int {
+    let found = self::object(object as usize);
+    if let Some(found) = found
+        && !size.is_null()
+    {
+        // SAFETY: contract 1.
+        unsafe { size.write(found.bytes) };
+    }
+    match found {
+        Some(found) if found.is_held && found.kind == kinds::ATOMIC => kinds::HELD_ATOMIC as c_int,
+        Some(found) if found.is_held && found.kind == kinds::NORMAL => kinds::HELD_NORMAL as c_int,
+        Some(found) => found.kind as c_int,
+        None => kinds::NORMAL as c_int,
+    }
 }

@@ -35,7 +35,6 @@ pub(crate) fn is_heap_ptr(address: Const) -> c_int {
 pub(crate) unsafe fn free(object: Ptr) {
     let Some(at) = NonNull::new(object.cast::<u8>()) else { return };
     let mutator = mutator();
-    held::release(object as usize);
     // SAFETY: contract 1. What is refused stays an object, which the collector frees.
     let _ = unsafe { mutator.free(at) };
 }

@@ -9,9 +9,9 @@
 //! | on_collection_event 9, 3, 4, 5; on_heap_resize | when the threads run | none | no |
 //! | finalizer_notifier, finalizers | where a thread allocates, or has collected | none | yes |
 
-use crate::symbols::GC_gc_no;
 use crate::types::{Const, Ptr};
-use crate::{finalizers, process, report, settings, stats};
+use crate::variables::GC_gc_no;
+use crate::{finalizers, printing, process, report, settings, stats};
 use core::ffi::c_int;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
@@ -54,7 +54,7 @@ unsafe impl CollectionPhases for Program {
             // SAFETY: the program has set it.
             unsafe { function() };
         }
-        report::before_collection();
+        printing::before_collection();
     }
 
     fn lock(&self) {
@@ -88,7 +88,7 @@ unsafe impl CollectionPhases for Program {
         tell(POST_START);
         tell(RECLAIM_START);
         tell(RECLAIM_END);
-        report::after_collection(&stats, stats.allocated_bytes as usize - before);
+        printing::after_collection(&stats, stats.allocated_bytes as usize - before);
         if let Some(function) = settings::on_heap_resize() {
             let size = stats.committed_bytes;
             if TOLD_SIZE.swap(size, Relaxed) != size {

@@ -1,13 +1,11 @@
 //! Mark procedures, by which a program says what an object refers to. They run where the collector marks: on the collecting thread,
 //! and on its helpers once the program has said that it has threads. Invariant: a procedure, once made, stays.
 
-use crate::descriptors;
 use crate::report;
-use crate::types::{Entry, MarkProc, Ptr};
+use crate::types::{Entry, MarkProc};
 use core::ffi::{c_uint, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
-use heapwood_gc::Tracer;
 
 /// As many procedures has libgc, and as many are its own.
 const MOST: usize = 64;
@@ -21,7 +19,10 @@ pub(crate) fn new_proc(function: MarkProc) -> c_uint {
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     match PROCEDURES.get(number as usize) {
         Some(place) => place.store(function.map_or(null_mut(), |f| f as *mut c_void), Ordering::Release),
-        None => report::abort(format_args!("the program has made more than {} mark procedures", MOST as u32 - RESERVED)),
+        None => report::abort(format_args!(
+            "the program has made more than {} mark procedures",
+            MOST as u32 - RESERVED
+        )),
     }
     number
 }
@@ -43,14 +44,4 @@ pub(crate) unsafe fn call(
         Some(procedure) => unsafe { procedure(start as *mut usize, top, limit, argument) },
         None => top,
     }
-}
-
-/// `GC_mark_and_push`: the object that a word points to or into is alive. Returns the top as it was.
-///
-/// # Safety
-/// 1. A mark procedure that is running was given the limit.
-pub(crate) unsafe fn mark_and_push(object: Ptr, top: *mut Entry, limit: *mut Entry, _: *mut Ptr) -> *mut Entry {
-    // SAFETY: contract 1.
-    unsafe { Tracer::from_context(descriptors::context_at(limit)) }.visit_ambiguous(object as usize);
-    top
 }

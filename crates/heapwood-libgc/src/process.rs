@@ -1,18 +1,31 @@
-//! The heap of the process, and the calling thread's mutator. The first call that needs the heap makes it: `GC_init`, an allocation,
-//! a setter whose setting it has. A thread that was not registered and allocates is registered then; libgc would end the process.
-//! Invariant: the heap, once made, stays for good, at one address.
+//! The heap of the process, and the calling thread's mutator. The first call that needs the heap makes it; a thread that was not
+//! registered and allocates is registered then, where libgc would end the process. Invariant: the heap, once made, stays for good, at
+//! one address.
 
-use crate::{announce, environment, phases, report, settings, slot, stress, symbols, threads};
+use crate::slot;
 use core::ffi::c_int;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use heapwood_gc::{Heap, Mutator, StackGiven};
-use heapwood_os::SYSTEM;
-use std::sync::Once;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use heapwood_gc::{Heap, Mutator};
 
 static HEAP: AtomicPtr<Heap> = AtomicPtr::new(null_mut());
-static MAKING: Once = Once::new();
-static IS_INIT: AtomicBool = AtomicBool::new(false);
+
+unsafe extern "C-unwind" {
+    /// The library's own, by its exported name: what it calls uses what is here.
+    fn GC_init();
+}
+
+/// Makes the heap, if it was not made, and attaches the calling thread.
+#[cold]
+fn begin() {
+    // SAFETY: it may be called at any time.
+    unsafe { GC_init() };
+}
+
+/// The heap was made.
+pub(crate) fn set(heap: &'static Heap) {
+    HEAP.store(core::ptr::from_ref(heap).cast_mut(), Ordering::Release);
+}
 
 /// The heap, if it was made.
 #[inline]
@@ -24,33 +37,10 @@ pub(crate) fn made() -> Option<&'static Heap> {
 /// The heap.
 #[inline]
 pub(crate) fn heap() -> &'static Heap {
-    made().unwrap_or_else(make)
-}
-
-#[cold]
-fn make() -> &'static Heap {
-    MAKING.call_once(|| {
-        environment::read();
-        let config = environment::config();
-        let heap = match Heap::create(&SYSTEM, config) {
-            Ok(heap) => heap,
-            Err(error) => report::abort(format_args!("no heap could be made: {error}")),
-        };
-        let at: *const Heap = &*heap;
-        core::mem::forget(heap);
-        // SAFETY: it stays, since it is never dropped.
-        let heap = unsafe { &*at };
-        let window = heap.space().base().get();
-        symbols::GC_least_plausible_heap_addr.store(window, Ordering::Relaxed);
-        let end = window + heap.space().reservation_bytes();
-        symbols::GC_greatest_plausible_heap_addr.store(end, Ordering::Relaxed);
-        settings::begin(heap);
-        phases::begin(heap);
-        threads::begin_heap(heap);
-        HEAP.store(at.cast_mut(), Ordering::Release);
-        announce::begin();
-    });
-    made().expect("it was made just now")
+    made().unwrap_or_else(|| {
+        begin();
+        made().expect("GC_init makes the heap")
+    })
 }
 
 /// The calling thread's mutator. Attaches the thread if it is not.
@@ -67,38 +57,13 @@ pub(crate) fn attached_mutator() -> Option<&'static Mutator> {
 
 #[cold]
 fn attached() -> &'static Mutator {
-    attached_mutator().unwrap_or_else(|| attach(StackGiven::Own))
-}
-
-/// Attaches the calling thread, which is not, on this stack.
-pub(crate) fn attach(stack: StackGiven) -> &'static Mutator {
-    let heap = heap();
-    let attached = match Mutator::attach_on(heap, stack) {
-        Ok(attached) => attached,
-        Err(error) => report::abort(format_args!("a thread could not be registered: {error}")),
-    };
-    // SAFETY: the thread uses it as long as it is attached.
-    let mutator = unsafe { attached.into_raw().as_ref() };
-    mutator.at_leave(slot::clear);
-    // Where allocation takes the slow path each time, the word stays empty.
-    if !stress::is_slow() {
-        slot::set(mutator);
-    }
-    threads::begin(mutator);
-    mutator
-}
-
-/// `GC_init`: makes the heap, and registers the thread.
-pub(crate) fn init() {
-    if IS_INIT.load(Ordering::Acquire) && attached_mutator().is_some() {
-        return;
-    }
-    mutator();
-    IS_INIT.store(true, Ordering::Release);
+    attached_mutator().unwrap_or_else(|| {
+        begin();
+        attached_mutator().expect("GC_init attaches its thread")
+    })
 }
 
 /// Whether there is a heap.
 pub(crate) fn is_init_called() -> c_int {
     made().is_some().into()
 }
-

@@ -38,7 +38,7 @@ pub(crate) fn ignore_altstack(_: Ptr, _: usize, _: Ptr, _: usize) {}
 pub(crate) unsafe fn ignore_warning(_: *mut c_char, _: usize) {}
 
 /// `GC_get_version`: 8.2.2.
-pub(crate) fn version() -> c_uint {
+pub(crate) fn version(_: usize) -> c_uint {
     8 << 16 | 2 << 8 | 2
 }
 
@@ -55,8 +55,8 @@ pub(crate) fn is_suspended(_: Thread) -> c_int {
     0
 }
 
-static THREAD_EVENT: Pointer = Pointer::NULL;
-static TOGGLEREF: Pointer = Pointer::NULL;
+static THREAD_EVENT: Pointer = Pointer::null();
+static TOGGLEREF: Pointer = Pointer::null();
 
 pub(crate) fn set_thread_event(function: ThreadEvent) {
     THREAD_EVENT.set(function.map_or(null_mut(), |function| function as Ptr));
@@ -77,7 +77,7 @@ pub(crate) fn toggleref() -> Function {
 
 /// `GC_toggleref_add`: the object is kept.
 pub(crate) fn toggleref_add(object: Ptr, _: c_int) -> c_int {
-    if held::is_held(object as usize) || held::hold(object) { 0 } else { 2 }
+    if held::hold(object) { 0 } else { 2 }
 }
 
 /// `GC_enumerate_reachable_objects_inner`.

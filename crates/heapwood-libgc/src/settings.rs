@@ -1,21 +1,13 @@
 //! The data symbols of libgc, which are live settings, and the getters and setters of gc.h: those that have an effect, and those
-//! that only remember what was set. Invariant: a getter returns what was set, or what the program has stored in the variable; and
-//! the heap follows from the next slow path of an allocation on (`apply`).
+//! that only remember what was set. Invariant: a getter returns what was set, or what the program has stored in the variable;
+//! the heap follows later (`live`).
 
-use crate::collections;
-use crate::process::made;
-use crate::symbols::*;
 use crate::types::*;
+use crate::variables::*;
 use core::ffi::{c_int, c_ulong};
 use core::mem::transmute;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicI32, AtomicUsize, Ordering::Relaxed};
-use heapwood_gc::Heap;
-
-/// The function of `GC_oom_fn` at first.
-pub(crate) unsafe extern "C-unwind" fn no_memory(_: usize) -> Ptr {
-    null_mut()
-}
 
 /// A setter and a getter of a number.
 macro_rules! number {
@@ -52,10 +44,10 @@ static MAX_PRIOR_ATTEMPTS: AtomicI32 = AtomicI32::new(1);
 static FORCE_UNMAP: AtomicI32 = AtomicI32::new(0);
 static MIN_BYTES: AtomicUsize = AtomicUsize::new(1);
 static PAGES_EXECUTABLE: AtomicI32 = AtomicI32::new(0);
-static START_CALLBACK: Pointer = Pointer::NULL;
-static ON_COLLECTION_EVENT: Pointer = Pointer::NULL;
+static START_CALLBACK: Pointer = Pointer::null();
+static ON_COLLECTION_EVENT: Pointer = Pointer::null();
 static STOP_FUNCTION: Pointer = Pointer::new(never_stop as Ptr);
-static WARN: Pointer = Pointer::new(crate::report::print_warning as Ptr);
+static WARN: Pointer = Pointer::new(crate::log::print_warning as Ptr);
 
 /// The function of `GC_get_stop_func` at first.
 unsafe extern "C-unwind" fn never_stop() -> c_int {
@@ -99,29 +91,13 @@ pub(crate) fn time_limit_tv() -> TimeLimit {
     TimeLimit { ms: time_limit(), ns: TIME_LIMIT_NS.load(Relaxed) as c_ulong }
 }
 
-pub(crate) fn set_no_dls(on: c_int) {
-    GC_no_dls.store(on, Relaxed);
-    if let Some(heap) = made() {
-        apply(heap);
-    }
-}
-
 pub(crate) fn no_dls() -> c_int {
     GC_no_dls.load(Relaxed)
 }
 
-/// The divisor that was last applied.
-static DIVISOR: AtomicUsize = AtomicUsize::new(DEFAULT_DIVISOR);
+/// libgc's usual divisor, and the growth of a heap with it.
 const DEFAULT_DIVISOR: usize = 3;
-/// The growth of a heap with libgc's usual divisor.
 const DEFAULT_PERCENT: usize = 100;
-
-pub(crate) fn set_free_space_divisor(divisor: usize) {
-    GC_free_space_divisor.store(divisor.max(1), Relaxed);
-    if let Some(heap) = made() {
-        apply(heap);
-    }
-}
 
 pub(crate) fn free_space_divisor() -> usize {
     GC_free_space_divisor.load(Relaxed)
@@ -131,24 +107,4 @@ pub(crate) fn free_space_divisor() -> usize {
 /// allocated between two collections.
 pub(crate) fn percent() -> u32 {
     (DEFAULT_PERCENT * DEFAULT_DIVISOR / free_space_divisor().max(1)).clamp(1, 10_000) as u32
-}
-
-/// Applies what the program has stored in variables since.
-#[inline]
-pub(crate) fn apply(heap: &'static Heap) {
-    let divisor = GC_free_space_divisor.load(Relaxed);
-    if divisor != DIVISOR.load(Relaxed) && DIVISOR.swap(divisor, Relaxed) != divisor {
-        // A percentage in range is accepted.
-        let _ = heap.set_percent(percent());
-    }
-    collections::apply(heap);
-    crate::roots::apply(heap);
-}
-
-/// The heap was made by what the variables say.
-pub(crate) fn begin(heap: &'static Heap) {
-    DIVISOR.store(free_space_divisor(), Relaxed);
-    crate::roots::begin(heap);
-    crate::interior::begin(heap);
-    collections::apply(heap);
 }

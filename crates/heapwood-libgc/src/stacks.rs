@@ -4,8 +4,8 @@
 
 use crate::process::mutator;
 use crate::report;
-use crate::symbols::GC_stackbottom;
 use crate::types::{Ptr, StackBase, StackFunction};
+use crate::variables::GC_stackbottom;
 use core::ffi::c_int;
 use core::ptr::from_ref;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -2,8 +2,8 @@
 //! heap has no figure of is 0.
 
 use crate::process::made;
-use crate::symbols::{GC_gc_no, GC_parallel};
 use crate::types::ProfStats;
+use crate::variables::{GC_gc_no, GC_parallel};
 use core::ffi::{c_int, c_ulong};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use heapwood_gc::Stats;
@@ -117,7 +117,8 @@ pub(crate) unsafe fn prof_stats(to: *mut ProfStats, size: usize) -> usize {
         gc_no: gc_no(),
         helpers: GC_parallel.load(Relaxed) as usize,
         reclaimed_since_gc: 0,
-        reclaimed_before_gc: (stats.allocated_bytes as usize).saturating_sub(stats.live_bytes + since_gc(&stats)),
+        reclaimed_before_gc: (stats.allocated_bytes as usize)
+            .saturating_sub(stats.live_bytes + since_gc(&stats)),
         freed_since_gc: 0,
         obtained_bytes: stats.committed_bytes,
     };
@@ -132,5 +133,8 @@ pub(crate) unsafe fn prof_stats(to: *mut ProfStats, size: usize) -> usize {
 
 /// `GC_get_size_map_at`: the size of objects of so many granules.
 pub(crate) fn size_map_at(granules: c_int) -> usize {
-    usize::try_from(granules).ok().and_then(|n| SizeClass::of(n * 16)).map_or(usize::MAX, SizeClass::cell_size)
+    usize::try_from(granules)
+        .ok()
+        .and_then(|n| SizeClass::of(n * 16))
+        .map_or(usize::MAX, SizeClass::cell_size)
 }

@@ -1,18 +1,14 @@
-//! All that the library exports, made from the list: functions that call those of the other modules, and variables. `heapwood exec
+//! The functions that the library exports, made from the list, which call those of the other modules. (`variables` has the rest.) `heapwood exec
 //! --check` reads the states from the library itself, in a section of its own (`STATES`). Invariant: the list alone says what is
 //! exported.
 
-#[macro_use]
-mod list;
-
 use crate::types::*;
 use crate::{
-    aligned, alloc, blocking, chains, checks, collections, debug, finalizers, held, interior, kinds, links, lock,
-    objects, phases, procedures, process, pthreads, report, rest, roots, settings, sizes, stacks, stats, strings,
-    threads, typed,
+    aligned, alloc, blocking, chains, checks, collections, debug, descriptors, finalizers, held, interior,
+    kinds, links, live, lock, log, lookup, objects, phases, printing, procedures, process, pthreads,
+    registration, report, rest, roots, settings, sizes, stacks, start, stats, strings, threads, typed,
 };
-use core::ffi::{c_char, c_int, c_uint, c_ulong, c_void};
-use core::sync::atomic::{AtomicI32, AtomicUsize};
+use core::ffi::{c_char, c_int, c_uint, c_ulong};
 
 /// Warns of a function, once, if it does not do what gc.h says.
 macro_rules! warn_of {
@@ -41,13 +37,6 @@ macro_rules! exports {
                 unsafe { $does($($argument),*) }
             }
         )*)*
-        $(
-            #[doc = concat!(stringify!($its), ". ", $text)]
-            #[unsafe(no_mangle)]
-            #[allow(non_upper_case_globals, reason = "the names are libgc's")]
-            pub(crate) static $variable: $of = $value;
-        )*
-
         const TEXT: &str = concat!(
             $($(stringify!($name), " ", stringify!($state), "\n",)*)*
             $(stringify!($variable), " ", stringify!($its), "\n",)*
@@ -76,9 +65,9 @@ static STATES: [u8; TEXT.len()] = {
     bytes
 };
 
-/// The number of symbols. Reads the section, so that no linker drops it.
-pub(crate) fn count() -> usize {
-    core::hint::black_box(&STATES).iter().filter(|&&byte| byte == b'\n').count()
+/// The bytes of the section. `GC_get_version` looks at it, so that no linker drops it.
+pub(crate) fn version() -> c_uint {
+    rest::version(core::hint::black_box(&STATES).len())
 }
 
 #[cfg(test)]
@@ -120,7 +109,7 @@ mod tests {
     fn each_symbol_is_there_once_and_none_is_silent_without_a_reason() {
         let all: Vec<_> = GROUPS.iter().flat_map(|(_, symbols)| *symbols).collect();
         assert_eq!(all.len(), 291);
-        assert_eq!(count(), 291);
+        assert_eq!(STATES.iter().filter(|&&byte| byte == b'\n').count(), 291);
         for (at, [name, state, note]) in all.iter().enumerate() {
             assert!(all[..at].iter().all(|[other, ..]| other != name), "{name} is there twice");
             assert!(*state != "NoOp" || !note.is_empty(), "{name} does nothing, and nobody says why");

@@ -1,14 +1,12 @@
 //! Which threads are registered, and by which signal they stop. Invariant: a registered thread is attached to the heap until it
 //! ends or unregisters itself; a process whose program has one thread has no other.
 
-use crate::process::{self, attached_mutator, made};
-use crate::symbols::GC_parallel;
-use crate::types::StackBase;
+use crate::process::{self, made};
+use crate::variables::GC_parallel;
 use crate::{report, stacks};
 use core::ffi::{c_int, c_uint};
-use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
-use heapwood_gc::{Attached, Heap, Mutator, StackGiven};
+use heapwood_gc::{Heap, Mutator};
 use heapwood_os::process::cores;
 
 /// The signal that stops threads: libgc's.
@@ -20,9 +18,6 @@ static MARKERS: AtomicUsize = AtomicUsize::new(0);
 static HAS_THREADS: AtomicBool = AtomicBool::new(false);
 /// A thread was attached.
 static HAS_FIRST: AtomicBool = AtomicBool::new(false);
-
-const SUCCESS: c_int = 0;
-const DUPLICATE: c_int = 1;
 
 /// The heap was made: one thread marks, until the program says that it has others.
 pub(crate) fn begin_heap(heap: &'static Heap) {
@@ -55,17 +50,6 @@ pub(crate) fn expect_threads() {
     heap.start_background();
 }
 
-/// `GC_allow_register_threads`.
-pub(crate) fn allow() {
-    process::mutator();
-    expect_threads();
-}
-
-/// `GC_start_mark_threads`.
-pub(crate) fn start_markers() {
-    allow();
-}
-
 /// `GC_set_markers_count`; 0: the heap decides.
 pub(crate) fn set_markers(threads: c_uint) {
     if made().is_some() {
@@ -82,42 +66,6 @@ pub(crate) fn markers() -> Option<usize> {
 /// `GC_get_parallel`: helpers of the marking thread.
 pub(crate) fn parallel() -> c_int {
     GC_parallel.load(Relaxed)
-}
-
-/// `GC_register_my_thread`: 1 if it is registered.
-///
-/// # Safety
-/// 1. The words of the stack from here to the base, if that is another stack than the thread's own, stay readable.
-pub(crate) unsafe fn register(base: *const StackBase) -> c_int {
-    if attached_mutator().is_some() {
-        return DUPLICATE;
-    }
-    expect_threads();
-    let here = 0u8;
-    let here = &raw const here as usize;
-    let own = heapwood_os::threads::stack::StackBounds::current();
-    let stack = match own {
-        Some(own) if (own.low..own.high).contains(&here) => StackGiven::Own,
-        // SAFETY: contract 1.
-        _ if !base.is_null() => StackGiven::Bounds(here & !4095, unsafe { base.read() }.base as usize),
-        _ => StackGiven::Own,
-    };
-    process::attach(stack);
-    SUCCESS
-}
-
-/// `GC_unregister_my_thread`.
-pub(crate) fn unregister() -> c_int {
-    if let Some(mutator) = attached_mutator() {
-        // SAFETY: it is the thread's, which uses it no more.
-        drop(unsafe { Attached::from_raw(NonNull::from(mutator)) });
-    }
-    SUCCESS
-}
-
-/// `GC_thread_is_registered`.
-pub(crate) fn is_registered() -> c_int {
-    attached_mutator().is_some().into()
 }
 
 /// `GC_get_suspend_signal`.

@@ -58,7 +58,12 @@ pub(crate) struct Entry {
 /// `GC_mark_proc`. Two words of an object, its own and those of the descriptor, are all that it gets; it returns the top of the
 /// stack with what it has pushed.
 pub(crate) type MarkProc = Option<
-    unsafe extern "C" fn(object: *mut usize, top: *mut Entry, limit: *mut Entry, argument: usize) -> *mut Entry,
+    unsafe extern "C" fn(
+        object: *mut usize,
+        top: *mut Entry,
+        limit: *mut Entry,
+        argument: usize,
+    ) -> *mut Entry,
 >;
 
 /// `struct GC_stack_base`.
@@ -102,8 +107,9 @@ pub(crate) struct ProfStats {
 pub(crate) struct Pointer(AtomicPtr<c_void>);
 
 impl Pointer {
-    /// Null.
-    pub(crate) const NULL: Pointer = Pointer::new(core::ptr::null_mut());
+    pub(crate) const fn null() -> Self {
+        Pointer::new(core::ptr::null_mut())
+    }
 
     pub(crate) const fn new(value: Ptr) -> Self {
         Pointer(AtomicPtr::new(value))

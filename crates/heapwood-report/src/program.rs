@@ -8,10 +8,13 @@ use crate::output::written;
 use clap::Parser;
 use clap::error::{ContextKind, ContextValue};
 use std::io::Write;
-use std::process::ExitCode;
+use std::process::{ExitCode, Termination};
 
-/// Parses the command line and runs the program under this name. `main` calls it first.
-pub fn main<A: Parser>(name: &'static str, run: impl FnOnce(A) -> Result<(), CommandError>) -> ExitCode {
+/// Parses the command line and runs the program under this name, whose result may be an exit code. `main` calls it first.
+pub fn main<A: Parser, T: Termination>(
+    name: &'static str,
+    run: impl FnOnce(A) -> Result<T, CommandError>,
+) -> ExitCode {
     restore_broken_pipe();
     legible::name(name);
     let args = match A::try_parse() {
@@ -19,7 +22,7 @@ pub fn main<A: Parser>(name: &'static str, run: impl FnOnce(A) -> Result<(), Com
         Err(answer) => return self::answer(answer),
     };
     match run(args) {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(done) => done.report(),
         Err(failure) => {
             legible::complain(&failure.message);
             failure.code()

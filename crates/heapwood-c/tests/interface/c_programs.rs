@@ -376,7 +376,8 @@ fn a_scarce_address_space_is_an_error_or_works() {
     }
     println!("{} refused, the last at {:?} kB; {} worked", refused.len(), refused.last(), worked.len());
     assert!(worked.iter().all(|works| refused.iter().all(|no| no < works)), "{refused:?}");
-    assert!(worked[0] <= 72_000, "the first that works is {}", worked[0]);
+    // The text of an unoptimised library counts, too: 3.7 MB of it.
+    assert!(worked[0] <= 76_000, "the first that works is {}", worked[0]);
     std::fs::remove_file(program).expect("the program was just run");
 }
 

@@ -3,7 +3,7 @@
 
 use super::elf::Elf;
 use super::library::Library;
-use super::{line, refusal};
+use super::refusal;
 use heapwood_report::{CommandError, say};
 use std::path::Path;
 
@@ -40,7 +40,7 @@ pub(super) fn run(library: &Library, program: &Path) -> Result<(), CommandError>
                 "unknown: the program does not start"
             }
         };
-        line(name, &format!("{state} ({of})"));
+        say!("  {name:40} {state} ({of})");
     }
     say!(
         "{} symbols of libgc; {nearest} do the nearest safe thing, {unknown} are unknown. What the program opens as it runs is \

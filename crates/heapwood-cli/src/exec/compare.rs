@@ -6,7 +6,7 @@ use super::expression::Expression;
 use super::library::Library;
 use super::witness::Witness;
 use crate::bench::children::{Children, Completion};
-use heapwood_report::size::Size;
+use heapwood_report::size::show;
 use heapwood_report::{CommandError, say};
 use std::ffi::OsString;
 use std::path::Path;
@@ -108,7 +108,8 @@ impl Compared<'_> {
             let (a, b) = (self.ignored.rest(a), self.ignored.rest(b));
             let at = (0..a.len().max(b.len())).find(|&at| a.get(at) != b.get(at));
             if let Some(at) = at {
-                let line = |lines: &[String]| lines.get(at).map_or("(no line)".into(), |line| format!("{line:?}"));
+                let line =
+                    |lines: &[String]| lines.get(at).map_or("(no line)".into(), |line| format!("{line:?}"));
                 return Some(format!(
                     "standard {name}, line {}: Heapwood {}, system {}",
                     at + 1,
@@ -124,7 +125,8 @@ impl Compared<'_> {
 /// The milliseconds of a line of GC_PRINT_STATS that tells of a pause.
 fn pause(line: &str) -> Option<f64> {
     let mut words = line.strip_prefix("World-stopped marking took ")?.split(' ');
-    let (ms, _, ns): (f64, _, f64) = (words.next()?.parse().ok()?, words.next()?, words.next()?.parse().ok()?);
+    let (ms, _, ns): (f64, _, f64) =
+        (words.next()?.parse().ok()?, words.next()?, words.next()?.parse().ok()?);
     Some(ms + ns / 1e6)
 }
 
@@ -142,7 +144,7 @@ fn table(pairs: u32, ours: (&[Completion], &[f64]), theirs: (&[Completion], &[f6
     let middle = |pauses: &[f64]| median(pauses.to_vec());
     let last = |pauses: &[f64]| pauses.last().copied().unwrap_or(0.0);
     let ratio = |a: f64, b: f64| if b > 0.0 { format!("{:.2}", a / b) } else { "-".into() };
-    let size = |bytes: f64| Size(bytes as u64).to_string();
+    let size = |bytes: f64| show(bytes as u64);
     say!("{:24} {:>12} {:>12} {:>8}", format!("medians of {pairs} pairs"), "Heapwood", "system", "ratio");
     let row = |name: &str, a: String, b: String, ratio: String| say!("{name:24} {a:>12} {b:>12} {ratio:>8}");
     let seconds = |s: f64| format!("{s:.3} s");

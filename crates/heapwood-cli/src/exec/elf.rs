@@ -98,7 +98,9 @@ impl<'b> Elf<'b> {
     /// The libraries that it wants.
     pub(super) fn wants(&self) -> Option<Wants> {
         let (sections, mut wants) = (self.sections()?, Wants::default());
-        let Some(dynamic) = sections.iter().find(|section| section.kind == DYNAMIC) else { return Some(wants) };
+        let Some(dynamic) = sections.iter().find(|section| section.kind == DYNAMIC) else {
+            return Some(wants);
+        };
         wants.is_dynamic = true;
         let texts = *sections.get(dynamic.link as usize)?;
         for at in (0..dynamic.size / 16).map(|n| dynamic.offset + n * 16) {
@@ -153,7 +155,12 @@ mod tests {
         let head = &bytes[..bytes.len().min(20_000)];
         let all = |bytes: &[u8]| {
             let Some(elf) = Elf::new(bytes) else { return };
-            let _ = (elf.wants(), elf.imports().map(|names| names.len()), elf.has_interpreter(), elf.section(".x"));
+            let _ = (
+                elf.wants(),
+                elf.imports().map(|names| names.len()),
+                elf.has_interpreter(),
+                elf.section(".x"),
+            );
         };
         (0..200).for_each(|len| all(&bytes[..len]));
         for at in 0..64 {

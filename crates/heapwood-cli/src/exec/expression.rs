@@ -9,7 +9,8 @@ impl Expression {
     /// Without a text it matches nothing.
     pub(super) fn new(text: Option<&str>) -> Result<Self, CommandError> {
         let Some(text) = text else { return Ok(Expression(None)) };
-        let wrong = || CommandError::usage(format_args!("--ignore {text:?} is no extended regular expression"));
+        let wrong =
+            || CommandError::usage(format_args!("--ignore {text:?} is no extended regular expression"));
         let pattern = CString::new(text).map_err(|_| wrong())?;
         // SAFETY: all zeros is a value of the structure, which the call fills.
         let mut regex: Box<libc::regex_t> = Box::new(unsafe { std::mem::zeroed() });

@@ -28,7 +28,10 @@ impl Library {
             None => beside()?,
         };
         let unread = |why: &dyn std::fmt::Display| {
-            CommandError::usage(format_args!("{}: {why}; name Heapwood's library with --library", file.display()))
+            CommandError::usage(format_args!(
+                "{}: {why}; name Heapwood's library with --library",
+                file.display()
+            ))
         };
         let file = file.canonicalize().map_err(|e| unread(&e))?;
         let bytes = std::fs::read(&file).map_err(|e| unread(&e))?;

@@ -49,7 +49,9 @@ pub(super) fn look(library: &Library, program: &Path) -> Result<(), CommandError
 
 /// The libgc that the loader would give a program; `None` if it is not linked with one, and opens one perhaps.
 fn loads(library: &Library, program: &Path) -> Option<PathBuf> {
-    loaded(Some(library), program).into_iter().find(|file| file.file_name().is_some_and(|name| name == SONAME))
+    loaded(Some(library), program)
+        .into_iter()
+        .find(|file| file.file_name().is_some_and(|name| name == SONAME))
 }
 
 /// The libraries that the loader would give a program, if it is led to the library or not.

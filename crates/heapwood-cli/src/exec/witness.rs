@@ -3,8 +3,9 @@
 //! believed is what the kernel says of the mappings.
 
 use super::library::{Library, SONAME};
-use heapwood_report::size::Size;
-use heapwood_report::{CommandError, say_aside};
+use heapwood_report::CommandError;
+use heapwood_report::legible::as_it_is;
+use heapwood_report::size::show;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
@@ -102,9 +103,10 @@ fn mapped(process: u32) -> Vec<PathBuf> {
     let maps = std::fs::read_to_string(format!("/proc/{process}/maps")).unwrap_or_default();
     let mut files: Vec<PathBuf> = Vec::new();
     for path in maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..]))) {
-        let is_libgc = path.file_name().and_then(|name| name.to_str()).is_some_and(|name| {
-            name.starts_with(SONAME) || name == "libgc.so"
-        });
+        let is_libgc = path
+            .file_name()
+            .and_then(|name| name.to_str())
+            .is_some_and(|name| name.starts_with(SONAME) || name == "libgc.so");
         if is_libgc && !files.iter().any(|file| file == path) {
             files.push(path.to_owned());
         }
@@ -132,11 +134,16 @@ impl Seen {
                 other.display(),
                 library.file.display()
             ))),
-            None if self.0.iter().any(|process| process.mapped.is_empty()) => Err(CommandError::run(format_args!(
-                "{name} ran, but the mappings of a process of it could not be read"
-            ))),
+            None if self.0.iter().any(|process| process.mapped.is_empty()) => Err(CommandError::run(
+                format_args!("{name} ran, but the mappings of a process of it could not be read"),
+            )),
             None => Ok(()),
         }
+    }
+
+    /// Whether no process has said a word.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// A number of all processes' summaries together.
@@ -145,7 +152,7 @@ impl Seen {
     }
 
     /// The largest of them.
-    pub(super) fn most(&self, name: &str) -> u64 {
+    fn most(&self, name: &str) -> u64 {
         self.numbers(name).max().unwrap_or(0)
     }
 
@@ -158,16 +165,18 @@ impl Seen {
     pub(super) fn summary(&self) {
         let untold = self.0.iter().filter(|process| process.summary.is_empty()).count();
         let ms = |name| self.sum(name) as f64 / 1e6;
-        say_aside!(
+        as_it_is(format_args!(
             "heapwood: {} process(es) with a heap, {} collections, {:.1} ms stopped, longest pause {:.2} ms, {} allocated",
             self.0.len(),
             self.sum("collections"),
             ms("pause_total_ns"),
             self.most("pause_max_ns") as f64 / 1e6,
-            Size(self.sum("allocated_bytes")),
-        );
+            show(self.sum("allocated_bytes")),
+        ));
         if untold > 0 {
-            say_aside!("heapwood: {untold} of them ended without a word of their collections (a signal, or _exit)");
+            as_it_is(format_args!(
+                "heapwood: {untold} of them ended without a word of their collections (a signal, or _exit)"
+            ));
         }
     }
 }

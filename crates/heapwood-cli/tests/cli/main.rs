@@ -4,6 +4,7 @@ mod ab;
 mod bench;
 mod common;
 mod doctor;
+mod exec;
 mod latency;
 mod layout;
 mod mistakes;

@@ -231,6 +231,33 @@ impl Maker<'_> {
     }
 }
 
+impl Maker<'_> {
+    fn scanned(&mut self, name: &'static str, words: usize, scan: Scan, slots: Vec<u32>, holds: Slots) {
+        let ty = self.mutator.types().type_for(words * WORD, scan).unwrap();
+        self.add(name, 2, ty, slots, holds);
+    }
+
+    /// Words by a mask, or the first ones, may be pointers.
+    fn ambiguous(&mut self, words: usize, slots: Vec<u32>) {
+        let mut mask = [0u64; 4];
+        slots.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));
+        self.scanned("ambiguous mask", words, Scan::AmbiguousMask(mask), slots, Slots::Ambiguous);
+        let prefix = words * 2 / 3;
+        let slots = (0..prefix as u32).collect();
+        self.scanned("ambiguous prefix", words, Scan::AmbiguousPrefix(prefix), slots, Slots::Ambiguous);
+    }
+
+    /// All words from the second on are pointers, by a function that puts each next one off.
+    fn put_off(&mut self, words: usize, holds: Slots) {
+        let function = match holds {
+            Slots::Precise => trace_on::<true>,
+            Slots::Ambiguous => trace_on::<false>,
+        };
+        let slots = (1..words as u32).collect();
+        self.scanned("traced, put off", words, Scan::Trace { function, data: 1 }, slots, holds);
+    }
+}
+
 /// A program and, composed independently of it, the bits it means.
 #[derive(Clone)]
 struct Composed {
@@ -294,6 +321,27 @@ unsafe extern "C" fn trace_ambiguous(object: *mut u8, size: usize, context: *mut
         assert!(load(words) < size / WORD);
         for i in 1..=load(words) {
             tracer.visit_ambiguous(load(words.add(i)));
+        }
+    }
+}
+
+/// The word `at` is a pointer, and so are all behind it.
+unsafe extern "C" fn trace_on<const PRECISE: bool>(
+    object: *mut u8,
+    size: usize,
+    context: *mut TraceContext,
+    at: usize,
+) {
+    // SAFETY: the context is passed on as it came; the object has the word.
+    unsafe {
+        let mut tracer = Tracer::from_context(context);
+        let word = load(object.cast::<usize>().add(at));
+        match PRECISE {
+            true => tracer.visit(word),
+            false => tracer.visit_ambiguous(word),
+        }
+        if (at + 2) * WORD <= size {
+            tracer.again(object, size, at + 1);
         }
     }
 }
@@ -383,6 +431,13 @@ impl Kinds {
         m.traced("traced", 8, 5 + rng.below(10), Slots::Precise);
         m.traced("traced, large", 1, 4200 + rng.below(300), Slots::Precise);
         m.traced("traced, ambiguous", 6, 6 + rng.below(10), Slots::Ambiguous);
+        for words in [2, 6, 40, 256] {
+            let slots = (0..words as u32).filter(|&w| w + 1 == words as u32 || rng.one_in(3)).collect();
+            m.ambiguous(words, slots);
+        }
+        m.ambiguous(4200 + rng.below(2000), wide(250, rng));
+        m.put_off(4 + rng.below(9), Slots::Precise);
+        m.put_off(60 + rng.below(60), Slots::Ambiguous);
         let header = m.all.len();
         m.add(
             "header of an arena",

@@ -38,6 +38,10 @@ impl Mutator {
             // SAFETY: contract 1.
             return unsafe { self.free_with_care(object) };
         }
+        if self.shared().space().may_hold() {
+            // SAFETY: contract 1.
+            return unsafe { self.free_perhaps_held(object) };
+        }
         // SAFETY: contract 1; the region lasts until the free has ended.
         unsafe { self.owned().free(object, self.shared().alone().is()) }.map_err(FreeError::Refused)
     }
@@ -49,6 +53,49 @@ impl Mutator {
     #[cold]
     #[inline(never)]
     unsafe fn free_with_care(&self, object: Address) -> Result<(), FreeError> {
+        let state = self.shared();
+        if state.space().may_hold() {
+            // SAFETY: contract 1.
+            return self.with_released(object, || unsafe { self.free_released(object) });
+        }
+        // SAFETY: contract 1.
+        unsafe { self.free_released(object) }
+    }
+
+    /// The same where the program holds objects.
+    ///
+    /// # Safety
+    /// 1. As for [`free`](Self::free).
+    #[inline(never)]
+    unsafe fn free_perhaps_held(&self, object: Address) -> Result<(), FreeError> {
+        self.with_released(object, || {
+            // SAFETY: contract 1; the region lasts until the free has ended.
+            unsafe { self.owned().free(object, self.shared().alone().is()) }.map_err(FreeError::Refused)
+        })
+    }
+
+    /// Frees an object by `free` that is no root meanwhile; if that fails it is held as before. In a no-preempt region.
+    fn with_released(
+        &self,
+        object: Address,
+        free: impl FnOnce() -> Result<(), FreeError>,
+    ) -> Result<(), FreeError> {
+        let (space, held) = (self.shared().space(), ObjectRef::new(object.get()));
+        // SAFETY: the address lies in a span, and this thread is not stopped.
+        let was_held = space.find_span(object).is_some() && unsafe { space.release_held(held) };
+        let freed = free();
+        if freed.is_err() && was_held {
+            // SAFETY: it was held, so it exists still, and as above.
+            unsafe { space.hold(held) };
+        }
+        freed
+    }
+
+    /// Frees an object that is not held with care.
+    ///
+    /// # Safety
+    /// 1. As for [`free`](Self::free).
+    unsafe fn free_released(&self, object: Address) -> Result<(), FreeError> {
         let state = self.shared();
         if state.finalizers().has(object.get()) {
             // Its address would be another object's when a collection looks.

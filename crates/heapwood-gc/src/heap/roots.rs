@@ -49,6 +49,36 @@ impl<'h> HeapRoots<'h> {
         self.roots.table().lock().add(RootKind::Range, start, end.saturating_sub(start) / WORD)
     }
 
+    /// Makes the words in `start..end` ambiguous roots, beside the roots that have tokens: a set of addresses, in which ranges that
+    /// overlap or touch are one, and of which any part may be [removed](Self::remove_interval). It takes the logarithm of their number.
+    ///
+    /// # Errors
+    /// There are more than a million ranges, or the kernel gives no memory for more. Nothing has changed.
+    ///
+    /// # Safety
+    /// 1. The range stays readable until it is removed.
+    pub unsafe fn add_interval(self, start: usize, end: usize) -> Result<(), RootError> {
+        self.roots.table().lock().intervals().add(start..end)
+    }
+
+    /// Removes the addresses `start..end` from that set, whichever of them were in it: of a range a piece may stay on both sides.
+    ///
+    /// # Errors
+    /// As for [`add_interval`](Self::add_interval): a piece that is cut out makes two ranges of one.
+    pub fn remove_interval(self, start: usize, end: usize) -> Result<(), RootError> {
+        self.roots.table().lock().intervals().remove(start..end)
+    }
+
+    /// Empties that set.
+    pub fn clear_intervals(self) {
+        self.roots.table().lock().intervals().clear();
+    }
+
+    /// The number of ranges in that set.
+    pub fn intervals(self) -> usize {
+        self.roots.table().lock().intervals().ranges()
+    }
+
     /// Registers the stack at these addresses, on which no word is in use yet, for threads to switch to
     /// ([`MutatorStacks::switch`]). Its words in use are ambiguous roots until it is removed.
     ///

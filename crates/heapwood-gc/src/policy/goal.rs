@@ -78,7 +78,11 @@ impl GoalPacer {
 
     /// The bounds of the goal of a heap with `backed` bytes of memory behind its pages. May ask the kernel.
     pub(crate) fn bounds(&self, backed: usize) -> Bounds {
-        Bounds { least: self.min_heap.load(Ordering::Relaxed), limit: self.limit(), soft: self.room.goal(backed) }
+        Bounds {
+            least: self.min_heap.load(Ordering::Relaxed),
+            limit: self.limit(),
+            soft: self.room.goal(backed),
+        }
     }
 
     /// The most that the heap may grow by, in hundredths of what is alive.

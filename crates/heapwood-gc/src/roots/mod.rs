@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `table` | global slots (precise) and ranges (ambiguous), registered by the client |
+//! | `intervals` | ranges of ambiguous words of which parts are added and removed |
 //! | `handles` | slots that the heap owns and hands out |
 //! | `changed_handles` | the handles that a young collection scans |
 //! | `frames` | slots that a thread links while it uses them: its shadow stack |
@@ -26,6 +27,7 @@ mod client;
 mod excluded;
 mod frames;
 mod handles;
+mod intervals;
 mod libraries;
 mod library_list;
 mod library_watcher;

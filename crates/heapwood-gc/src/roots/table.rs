@@ -1,9 +1,12 @@
-//! Registered roots: slots that hold an object's address or null, ranges of ambiguous words, and libraries. Invariant:
+//! Registered roots: slots that hold an object's address or null, ranges of ambiguous words, and libraries; and the set of
+//! intervals. Invariant:
 //! every entry below `used` is a root or on the free list, so registering and removing take constant time. Entries are
 //! committed as they are needed.
 
+use super::intervals::Intervals;
 use crate::error::RootError;
 use core::ops::Range;
+use heapwood_layout::WORD;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
@@ -68,12 +71,27 @@ pub(crate) struct RootTable {
     libraries_changed: bool,
     /// The libraries that are named.
     libraries: usize,
+    intervals: Intervals,
 }
 
 impl RootTable {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
         let entries = MappedArray::new(kernel, MAX_ROOTS)?;
-        Ok(RootTable { entries, committed: 0, used: 0, free: NONE, libraries_changed: false, libraries: 0 })
+        let intervals = Intervals::new(kernel);
+        Ok(RootTable {
+            entries,
+            committed: 0,
+            used: 0,
+            free: NONE,
+            libraries_changed: false,
+            libraries: 0,
+            intervals,
+        })
+    }
+
+    /// The ranges that are added and removed by their addresses.
+    pub(crate) fn intervals(&mut self) -> &mut Intervals {
+        &mut self.intervals
     }
 
     fn entry(&mut self, index: usize) -> &mut RootEntry {
@@ -176,12 +194,20 @@ impl RootTable {
                 _ => {}
             }
         }
+        self.intervals.for_each(&mut |range| {
+            let start = range.start.next_multiple_of(WORD);
+            let words = range.end.saturating_sub(start) / WORD;
+            if words != 0 {
+                f(RootKind::Range, start, words);
+            }
+        });
     }
 }
 
 impl Mapped for RootTable {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
         self.entries.for_each_mapping(f);
+        self.intervals.for_each_mapping(f);
     }
 }
 

@@ -41,12 +41,22 @@ pub(crate) enum Source {
     Library,
     /// An object that waits on a queue of finalisers.
     Queue,
+    /// An object that the program holds.
+    Held,
 }
 
 impl Source {
     /// Whether each word holds null, an address outside the heap, or the address of an object.
     pub(crate) fn is_precise(self) -> bool {
-        matches!(self, Source::Slots | Source::Handles | Source::Frame | Source::ArenaHeader | Source::Queue)
+        matches!(
+            self,
+            Source::Slots
+                | Source::Handles
+                | Source::Frame
+                | Source::ArenaHeader
+                | Source::Queue
+                | Source::Held
+        )
     }
 }
 
@@ -64,6 +74,7 @@ impl fmt::Display for Source {
             Source::Arena => "the word of an arena",
             Source::Library => "the word of a library's data",
             Source::Queue => "the entry of a finaliser",
+            Source::Held => "the held object",
         })
     }
 }

@@ -31,6 +31,8 @@ pub struct ObjectInfo {
     pub shape: Option<ShapeId>,
     /// No word of it is read as a pointer.
     pub pointer_free: bool,
+    /// The program holds it.
+    pub held: bool,
 }
 
 /// A cell, whether or not an object is there.
@@ -127,7 +129,8 @@ impl<'h> Place<'h> {
             kind => (Some(self.span.shape()), kind),
         };
         let Object { base, bytes } = self.object();
-        ObjectInfo { base, bytes, shape, pointer_free: kind == Some(ScanKind::NoPointers) }
+        let held = allocator.sweeper().heap().held().is_held(self.cell);
+        ObjectInfo { base, bytes, shape, pointer_free: kind == Some(ScanKind::NoPointers), held }
     }
 }
 

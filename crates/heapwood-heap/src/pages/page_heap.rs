@@ -8,6 +8,7 @@ use crate::arenas::chunk::ArenaChunk;
 use crate::config::{SpaceConfig, rounded_reservation};
 use crate::error::{NoRoom, SpaceError};
 use crate::freed::FreedBits;
+use crate::held::HeldBits;
 use crate::layout::pointer_bits::PointerBits;
 use crate::layout::shape_id::ShapeId;
 use crate::marks::Marks;
@@ -46,6 +47,7 @@ pub(crate) struct PageHeap {
     spans: Spans,
     marks: Marks,
     freed: FreedBits,
+    held: HeldBits,
     pointer_bits: PointerBits,
     pages: CachePadded<SharedPages<Bits48>>,
     external: CachePadded<External>,
@@ -80,6 +82,7 @@ impl PageHeap {
             spans: Spans::new(kernel, base, reservation)?,
             marks: Marks::new(kernel, base, bytes)?,
             freed: FreedBits::new(kernel, base, bytes)?,
+            held: HeldBits::new(kernel, base, bytes),
             pointer_bits: PointerBits::new(kernel, base, bytes)?,
             pages: match SharedPages::new(kernel, reservation) {
                 Ok(pages) => CachePadded(pages),
@@ -107,6 +110,25 @@ impl PageHeap {
     #[inline(always)]
     pub(crate) fn freed(&self) -> &FreedBits {
         &self.freed
+    }
+
+    /// The objects that the program holds.
+    #[inline(always)]
+    pub(crate) fn held(&self) -> &HeldBits {
+        &self.held
+    }
+
+    /// Prepares for objects that the program holds.
+    ///
+    /// # Errors
+    /// The kernel gives no memory for the bits.
+    #[cold]
+    pub(crate) fn begin_holding(&self, _: &mut GrowthToken) -> Result<(), OsError> {
+        match self.held.are_in_use() {
+            true => Ok(()),
+            // SAFETY: the caller has the token.
+            false => unsafe { self.held.begin_use(self.spans.committed_end()) },
+        }
     }
 
     /// Prepares for objects that the program frees itself.
@@ -264,6 +286,7 @@ impl PageHeap {
         if self.freed.are_in_use() {
             self.freed.commit(from.byte_offset(), to.byte_offset())?;
         }
+        self.held.commit(from.byte_offset(), to.byte_offset())?;
         // A large object touches little of its tables.
         let huge = self.memory.has_huge_pages() && to.0 - from.0 < HUGE_TABLES;
         let huge_from = if huge { PageIndex(HUGE_TABLES).clamp(from, to) } else { to };

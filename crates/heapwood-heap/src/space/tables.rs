@@ -18,7 +18,7 @@ pub enum SpaceTable {
     Marks,
     /// Pointer bits and numbers of objects in shared spans and arenas.
     ObjectRecords,
-    /// The bits of cells that the program has freed.
+    /// The bits of cells that the program has freed, and of objects that it holds.
     Freed,
     /// Young pages, and starts of large objects.
     PageSets,
@@ -38,7 +38,7 @@ impl SpaceTable {
             (SpaceTable::Spans, &[spans.descriptor_memory()]),
             (SpaceTable::Marks, &[heap.marks()]),
             (SpaceTable::ObjectRecords, &[heap.pointer_bits()]),
-            (SpaceTable::Freed, &[heap.freed()]),
+            (SpaceTable::Freed, &[heap.freed(), heap.held()]),
             (SpaceTable::PageSets, &[spans.young_pages(), spans.large()]),
             (SpaceTable::Types, &[allocator.shapes()]),
         ];

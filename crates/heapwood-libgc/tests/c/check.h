@@ -23,13 +23,22 @@
 
 /* Calls a function far down the stack, so that no words of its calls are left where later calls have their frames. */
 static void __attribute__((noinline, unused)) far_down(void (*function)(void)) {
-    volatile char room[1 << 16];
+    volatile char room[1 << 19];
     room[0] = 0;
     function();
     room[1] = 0;
 }
 
+/* Overwrites the words that earlier calls have left where later calls have their frames. */
+static void __attribute__((noinline, unused)) clear_stack(void) {
+    volatile char words[1 << 16];
+    memset((char *)words, 0, sizeof words);
+}
+
 static void __attribute__((noinline, unused)) collect(void) {
-    for (int i = 0; i < 3; i++) GC_gcollect();
+    for (int i = 0; i < 3; i++) {
+        clear_stack();
+        GC_gcollect();
+    }
 }
 #endif

@@ -1,21 +1,22 @@
-/* A queue whose nodes lead to the end of the next one: ten million nodes pass through, and few are alive. An object that only a
- * pointer to its end keeps, on the stack, is there. */
+/* A queue of adjacent nodes, whose neighbours in memory are dead: ten million pass through, and few are alive. An object
+ * that only a pointer to its end keeps, on the stack, is there. */
 #include "check.h"
 struct node { struct node *next; long n; };
 int main(void) {
     GC_INIT();
-    GC_gcollect();
     struct node *head = GC_MALLOC(sizeof *head), *tail = head;
     for (long i = 1; i <= 10000000; i++) {
         struct node *n = GC_MALLOC(sizeof *n);
         n->n = i;
-        tail->next = n + 1;
+        tail->next = n;
         tail = n;
-        if (i > 100) head = head->next - 1;
+        if (i > 100) head = head->next;
     }
     CHECK(head->n == 10000000 - 100);
-    /* Here the nodes are alive by their successors only as long as the stack leads to both. */
-    for (long i = head->n; 0 && head != tail; i++) { CHECK(head->n == i); head = head->next - 1; }
+    for (long i = head->n; head != tail; i++) {
+        CHECK(head->n == i);
+        head = head->next;
+    }
     CHECK(GC_get_heap_size() < 64 << 20);
     char *volatile end = (char *)GC_MALLOC_ATOMIC(48) + 48;
     memset(end - 48, 'e', 48);

@@ -336,7 +336,13 @@ fn a_library_that_is_being_opened_may_wait_for_the_clients_lock() {
                     m.safepoint();
                     std::thread::yield_now();
                 }
-                for _ in 0..60 {
+                // Until the collector has had to let it go on a few times.
+                let locks =
+                    || client.calls.iter().filter(|c| c.load(Ordering::Relaxed) >> 32 == LOCK).count();
+                let mut collections = 0;
+                while locks() < collections + 3 {
+                    collections += 1;
+                    assert!(collections < 2000, "no thread was inside the loader");
                     m.collect().unwrap();
                     steps.fetch_add(1, Ordering::Relaxed);
                 }
@@ -344,7 +350,7 @@ fn a_library_that_is_being_opened_may_wait_for_the_clients_lock() {
             });
         });
         let calls = client.take();
-        assert_eq!(are_in_order(&calls, &[thread_id()]), 60);
+        assert!(are_in_order(&calls, &[thread_id()]) > 0);
         heap.set_phases(None).unwrap();
     });
 }

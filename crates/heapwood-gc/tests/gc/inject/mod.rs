@@ -2,6 +2,7 @@
 
 mod concurrent;
 mod finalizers;
+mod held;
 mod oracle;
 mod signals;
 mod stepped;

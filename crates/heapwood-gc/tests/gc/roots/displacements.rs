@@ -64,7 +64,8 @@ const DISPLACEMENTS: [(usize, bool); 10] = [
     (47, false),
 ];
 
-fn displacements_count(heap: &Heap, config: Config, is_off: bool) {
+/// Whether words count, by a collection in one stop, or by a marking in steps of objects that are old by then.
+fn displacements_count(heap: &Heap, config: Config, is_off: bool, in_steps: bool) {
     let m = attach(heap);
     let node = masked(heap, 6, &[0]);
     let holders: [ObjectType; 4] = [
@@ -97,7 +98,18 @@ fn displacements_count(heap: &Heap, config: Config, is_off: bool) {
         wanted.push((of_range, is_registered || !is_off, (9, displacement)));
         wanted.push((of_stack, true, (10, displacement)));
     }
-    collect(&m);
+    if in_steps {
+        heap.ambiguous_words().set_interior(true);
+        m.collect().unwrap();
+        heap.ambiguous_words().set_interior(!is_off);
+    }
+    if in_steps && m.incremental_marking().begin().unwrap() {
+        while m.incremental_marking().step(100).unwrap() {}
+        m.incremental_marking().finish().unwrap();
+    } else {
+        // One collection, so that each way is found out.
+        m.collect().unwrap();
+    }
     for &(target, is_kept, what) in &wanted {
         // A stack may keep what it likes.
         if is_kept || !config.conservative_stacks {
@@ -112,15 +124,17 @@ fn displacements_count(heap: &Heap, config: Config, is_off: bool) {
 fn interior_words_count_or_only_registered_displacements_do() {
     for config in WAYS {
         let heap = heap(config.min_heap(64 << 20));
-        displacements_count(&heap, config, false);
+        let counts =
+            |is_off| [false, true].map(|in_steps| displacements_count(&heap, config, is_off, in_steps));
+        counts(false);
         let rules = heap.ambiguous_words();
         let _ = [1, 8, 40].map(|displacement| rules.register_displacement(displacement).unwrap());
         // Registered, and not yet needed.
-        displacements_count(&heap, config, false);
+        counts(false);
         rules.set_interior(false);
-        displacements_count(&heap, config, true);
+        counts(true);
         rules.set_interior(true);
-        displacements_count(&heap, config, false);
+        counts(false);
         assert_valid(&heap);
     }
 }

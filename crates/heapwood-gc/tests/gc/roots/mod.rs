@@ -2,4 +2,6 @@
 
 mod dead_data;
 mod displacements;
+pub(crate) mod held;
+mod intervals;
 mod libraries;

@@ -173,6 +173,7 @@ fn every_statistic_has_its_value_and_help() {
     mutator.finalize_data(mutator.allocate(node).unwrap(), Default::default(), 2).unwrap();
     drop(mutator);
     heap.memory().release_free();
+    heap.disable_collections().unwrap();
     let stats = heap.inspect().stats();
     let values: Vec<_> = heapwood_gc::STATISTICS.iter().zip(stats.values()).collect();
     let value = |name: &str| values.iter().find(|(s, _)| s.name == name).expect(name).1;

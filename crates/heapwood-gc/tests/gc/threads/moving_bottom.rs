@@ -125,8 +125,7 @@ impl Switcher {
         let from = self.current.swap(to, Ordering::Relaxed);
         let (from, to) = (&self.fibers[from], &self.fibers[to]);
         let sp = black_box(0usize);
-        // What is called from here lies lower, and holds nothing that is not here as well, or in the context.
-        from.left_at.store((&raw const sp as usize) - 1024, Ordering::Relaxed);
+        // From here to the next store the client names neither this stack's words, nor does the word tell where it ends.
         self.bottom.store(to.bottom.load(Ordering::Relaxed), Ordering::Relaxed);
         for i in 0..self.waits {
             black_box(i);
@@ -135,6 +134,8 @@ impl Switcher {
             // The word is another stack's already.
             put(new(self.mutator(), self.node), 2, usize::MAX);
         }
+        // What is called from here lies lower, and holds nothing that is not here as well, or in the context.
+        from.left_at.store((&raw const sp as usize) - 1024, Ordering::Relaxed);
         // SAFETY: both contexts are whole, and no thread is on the other's stack.
         assert_eq!(unsafe { libc::swapcontext(from.context.get(), to.context.get()) }, 0);
         from.left_at.store(0, Ordering::Relaxed);

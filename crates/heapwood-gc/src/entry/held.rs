@@ -1,0 +1,67 @@
+//! Held objects: the program makes an object a root by its address alone, and lets it go by it (libgc's uncollectable objects).
+//! Invariant: only an object that exists is held; a free lets it go.
+
+use crate::error::{AllocError, HoldError};
+use crate::heap::object_type::ObjectType;
+use crate::mutator::Mutator;
+use core::ptr::NonNull;
+use heapwood_heap::{Address, ObjectRef, publication};
+
+impl Mutator {
+    /// Allocates an object and holds it. May collect.
+    ///
+    /// # Errors
+    /// As for [`Mutator::allocate`], or the kernel gives no memory for the record of held objects.
+    ///
+    /// # Panics
+    /// As there.
+    pub fn allocate_held(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
+        self.check().map_err(AllocError::Misuse)?;
+        self.begin_holding().map_err(AllocError::Kernel)?;
+        let object = self.allocate(ty)?;
+        // No poll came since, and a signal finds the object in a register.
+        let _no_preempt = self.record().no_preempt();
+        // SAFETY: it was made just now, by this thread, which is not stopped.
+        unsafe { self.shared().space().hold(ObjectRef::new(object.as_ptr() as usize)) };
+        Ok(object)
+    }
+
+    /// Holds an object: it is a root until it is [released](Mutator::release_held) or freed. Whether it was not held before.
+    ///
+    /// # Errors
+    /// No object begins there, or it lies in an arena; the kernel gives no memory for the record of held objects; or the mutator
+    /// cannot be used now.
+    pub fn hold(&self, object: NonNull<u8>) -> Result<bool, HoldError> {
+        self.check().map_err(HoldError::Misuse)?;
+        self.begin_holding().map_err(HoldError::Kernel)?;
+        let _no_preempt = self.record().no_preempt();
+        let object = self.beginning_at(object)?;
+        // SAFETY: it exists, and this thread is not stopped.
+        Ok(unsafe { self.shared().space().hold(object) })
+    }
+
+    /// Lets a held object go, which lives on as long as something leads to it. Whether it was held.
+    ///
+    /// # Errors
+    /// No object begins there, or it lies in an arena; or the mutator cannot be used now.
+    pub fn release_held(&self, object: NonNull<u8>) -> Result<bool, HoldError> {
+        self.check().map_err(HoldError::Misuse)?;
+        let _no_preempt = self.record().no_preempt();
+        let object = self.beginning_at(object)?;
+        // SAFETY: as above.
+        Ok(unsafe { self.shared().space().release_held(object) })
+    }
+
+    /// The object that begins at an address. In a no-preempt region of the mutator's thread.
+    fn beginning_at(&self, object: NonNull<u8>) -> Result<ObjectRef, HoldError> {
+        publication::observe();
+        let address = object.as_ptr() as usize;
+        let found = self.owned().find(Address::new(address)).map(|found| found.base);
+        found.filter(|base| base.get() == address).ok_or(HoldError::NoObject { address })
+    }
+
+    fn begin_holding(&self) -> Result<(), heapwood_os::OsError> {
+        let _no_preempt = self.record().no_preempt();
+        self.shared().space().begin_holding()
+    }
+}

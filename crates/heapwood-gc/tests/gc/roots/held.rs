@@ -1,0 +1,224 @@
+//! Held objects: random programs whose objects nothing keeps but that the program holds them, against a list of what it holds.
+
+use core::ptr::NonNull;
+use heapwood_gc::{Config, Heap, HoldError, Mutator, ObjectType};
+use heapwood_gc_testing::*;
+use std::sync::Mutex;
+
+/// A held object, and the number in the object that it leads to.
+#[derive(Clone, Copy)]
+struct Held {
+    /// Its complement, so that no stack keeps it.
+    hidden: usize,
+    number: usize,
+}
+
+impl Held {
+    fn at(self) -> NonNull<u8> {
+        NonNull::new(!self.hidden as *mut u8).unwrap()
+    }
+
+    fn check(self, mutator: &Mutator) {
+        let object = self.at().as_ptr() as usize;
+        let info = mutator.find_info(object).expect("a held object is gone");
+        assert!(info.base.get() == object && info.held);
+        let leaf = get(object, 0);
+        assert_eq!(mutator.find(leaf).map(|found| found.base.get()), Some(leaf), "what it leads to is gone");
+        assert_eq!(get(leaf, 0), self.number);
+    }
+}
+
+/// The heaps of the programs.
+pub(crate) const PLAYED: [Config; 7] =
+    [FULL, YOUNG, PRECISE, FULL.mark_threads(4), YOUNG.verify(true), BY_SIGNALS, YOUNG.stress(true)];
+
+/// Plays a program of so many steps.
+pub(crate) fn play(heap: &Heap, seed: u64, steps: usize) {
+    let mutator = attach(heap);
+    let types = [
+        masked(heap, 2, &[0]),
+        masked(heap, 40, &[0, 39]),
+        masked(heap, 9000, &[0]),
+        ObjectType::conservative(64),
+        masked(heap, 7, &[0, 3]),
+    ];
+    let leaf = pointer_free(heap, 16);
+    let (mut rng, mut all) = (Rng::new(seed), Vec::<Held>::new());
+    for step in 0..steps {
+        match rng.below(16) {
+            0..8 => {
+                let ty = types[rng.below(types.len())];
+                let object = match rng.below(2) {
+                    0 => mutator.allocate_held(ty).unwrap(),
+                    _ => {
+                        let object = mutator.allocate(ty).unwrap();
+                        assert_eq!(mutator.hold(object), Ok(true));
+                        object
+                    }
+                };
+                assert_eq!(mutator.hold(object), Ok(false));
+                let at = object.as_ptr() as usize;
+                let to = new(&mutator, leaf);
+                put(to, 0, step);
+                link(&mutator, at, 0, to);
+                all.push(Held { hidden: !at, number: step });
+            }
+            8..11 if !all.is_empty() => {
+                let held = all.swap_remove(rng.below(all.len()));
+                held.check(&mutator);
+                assert_eq!(mutator.release_held(held.at()), Ok(true));
+                assert!(!mutator.find_info(held.at().as_ptr() as usize).unwrap().held);
+                assert_eq!(mutator.release_held(held.at()), Ok(false));
+            }
+            11 if !all.is_empty() => {
+                let held = all.swap_remove(rng.below(all.len()));
+                held.check(&mutator);
+                // SAFETY: nothing refers to it.
+                unsafe { mutator.free(held.at()) }.unwrap();
+                assert!(mutator.find(held.at().as_ptr() as usize).is_none());
+                assert!(matches!(mutator.hold(held.at()), Err(HoldError::NoObject { .. })));
+            }
+            12 => mutator.collect_young().unwrap(),
+            13 if step % 4 == 0 => mutator.collect().unwrap(),
+            14 => {
+                let marking = mutator.incremental_marking();
+                if marking.begin().unwrap() {
+                    marking.step(rng.below(100)).unwrap();
+                } else {
+                    marking.finish().unwrap();
+                }
+            }
+            _ => {
+                // Cells of others between them.
+                (0..rng.below(200)).for_each(|_| _ = new(&mutator, types[rng.below(2)]));
+            }
+        }
+        if step % 16 == 0 {
+            all.iter().for_each(|held| held.check(&mutator));
+        }
+    }
+    all.iter().for_each(|held| held.check(&mutator));
+    wipe_stack();
+    mutator.collect().unwrap();
+    all.iter().for_each(|held| held.check(&mutator));
+    if !heap.config().conservative_stacks {
+        assert_eq!(heap.inspect().stats().live_objects, 2 * all.len(), "what nobody holds is kept");
+    }
+    for held in all {
+        mutator.release_held(held.at()).unwrap();
+    }
+    mutator.collect().unwrap();
+    if !heap.config().conservative_stacks {
+        assert_eq!(heap.inspect().stats().live_objects, 0);
+    }
+    drop(mutator);
+    assert_swept_and_valid(heap);
+}
+
+#[test]
+fn what_is_held_stays_and_what_is_released_goes() {
+    for (config, seed) in PLAYED.iter().zip(1..) {
+        for round in 0..4 {
+            let steps = if config.stress { 200 } else { 2000 };
+            play(&heap(*config), seed + 100 * round, steps);
+        }
+    }
+}
+
+#[test]
+fn only_objects_are_held() {
+    let heap = heap(FULL);
+    let mutator = attach(&heap);
+    let object = mutator.allocate(ObjectType::conservative(64)).unwrap();
+    let refused = |at: usize| {
+        let object = NonNull::new(at as *mut u8).unwrap();
+        let refused = Err(HoldError::NoObject { address: at });
+        assert_eq!((mutator.hold(object), mutator.release_held(object)), (refused, refused));
+    };
+    let at = object.as_ptr() as usize;
+    [at + 8, at + 64, 8, usize::MAX].into_iter().for_each(refused);
+    assert!(
+        mutator.hold(NonNull::<u64>::dangling().cast()).unwrap_err().to_string().contains("hold an object")
+    );
+    assert_eq!(mutator.hold(object), Ok(true));
+    // A free that is refused changes nothing.
+    let inside = NonNull::new((at + 16) as *mut u8).unwrap();
+    // SAFETY: nothing refers to it.
+    assert!(unsafe { mutator.free(inside) }.is_err());
+    assert!(mutator.find_info(at).unwrap().held);
+}
+
+/// Threads hold, release and free objects of each other while collections come.
+#[test]
+fn threads_hold_objects_of_each_other() {
+    for config in [FULL, YOUNG, PRECISE, BY_SIGNALS] {
+        let heap = heap(config.min_heap(1 << 20));
+        let pool = Mutex::new(Vec::<Held>::new());
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                let (heap, pool) = (&heap, &pool);
+                scope.spawn(move || {
+                    let mutator = attach(heap);
+                    let (pair, leaf) = (masked(heap, 2, &[0]), pointer_free(heap, 16));
+                    let mut rng = Rng::new(thread + 1);
+                    for step in 0..10_000 {
+                        let object = mutator.allocate_held(pair).unwrap().as_ptr() as usize;
+                        let to = new(&mutator, leaf);
+                        put(to, 0, step);
+                        link(&mutator, object, 0, to);
+                        let taken = {
+                            let mut pool = pool.lock().unwrap();
+                            pool.push(Held { hidden: !object, number: step });
+                            let at = rng.below(pool.len());
+                            (pool.len() > 100).then(|| pool.swap_remove(at))
+                        };
+                        if let Some(held) = taken {
+                            held.check(&mutator);
+                            match rng.below(2) {
+                                0 => assert_eq!(mutator.release_held(held.at()), Ok(true)),
+                                // SAFETY: nothing refers to it, and no other thread uses it.
+                                _ => unsafe { mutator.free(held.at()) }.unwrap(),
+                            }
+                        }
+                        if step % 1000 == 999 {
+                            mutator.collect().unwrap();
+                        }
+                    }
+                });
+            }
+        });
+        let (mutator, pool) = (attach(&heap), pool.into_inner().unwrap());
+        mutator.collect().unwrap();
+        pool.iter().for_each(|held| held.check(&mutator));
+        if !config.conservative_stacks {
+            assert_eq!(heap.inspect().stats().live_objects, 2 * pool.len());
+        }
+        drop(mutator);
+        assert_swept_and_valid(&heap);
+    }
+}
+
+/// A forked child has what its parent held.
+#[test]
+fn a_child_has_what_was_held() {
+    in_child(|| {
+        let heap = heap(FULL);
+        let mutator = attach(&heap);
+        let object = mutator.allocate_held(masked(&heap, 2, &[0])).unwrap();
+        let to = new(&mutator, pointer_free(&heap, 16));
+        put(to, 0, 7);
+        link(&mutator, object.as_ptr() as usize, 0, to);
+        let held = Held { hidden: !(object.as_ptr() as usize), number: 7 };
+        let ended = forked(|| {
+            mutator.collect().unwrap();
+            held.check(&mutator);
+            mutator.release_held(held.at()).unwrap();
+            mutator.collect().unwrap();
+            assert_eq!(heap.inspect().stats().live_objects, 0);
+            7
+        });
+        assert_eq!(ended, 7 << 8);
+        mutator.collect().unwrap();
+        held.check(&mutator);
+    });
+}

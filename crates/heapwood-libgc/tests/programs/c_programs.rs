@@ -1,0 +1,106 @@
+//! C programs, each linked with the shared library, and some with the archive. Each checks itself, and ends with a line "ok".
+
+use crate::built::{CRATE, OUT, compiler, folder, library, run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compiles a program; `None` without gc.h.
+fn compile(name: &str, is_static: bool) -> Option<PathBuf> {
+    let mut cc = compiler()?;
+    let program = Path::new(OUT).join(format!(
+        "libgc-{name}{}-{}",
+        if is_static { "-a" } else { "" },
+        std::process::id()
+    ));
+    cc.args([
+        "-std=gnu11",
+        "-O1",
+        "-Wall",
+        "-Wextra",
+        "-Wno-deprecated-declarations",
+        "-Wno-unused-parameter",
+    ]);
+    cc.arg(Path::new(CRATE).join("tests/c").join(name).with_extension("c")).arg("-o").arg(&program);
+    match is_static {
+        true => cc.arg(library().join("libgc.a")),
+        // As a program that was built with the system's library: it asks for libgc.so.1, wherever that is.
+        false => cc.arg(folder().join("libgc.so.1")),
+    };
+    run(cc.args(["-lpthread", "-ldl", "-lm"]));
+    Some(program)
+}
+
+fn passes_with(name: &str, is_static: bool, variables: &[(&str, &str)]) {
+    let Some(program) = compile(name, is_static) else { return };
+    let mut command = Command::new(&program);
+    command.env("LD_LIBRARY_PATH", folder()).envs(variables.iter().copied());
+    let output = run(&mut command);
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.starts_with("ok"), "{name} {variables:?}: {text}");
+    let _ = std::fs::remove_file(program);
+}
+
+fn passes(name: &str) {
+    passes_with(name, false, &[]);
+}
+
+macro_rules! programs {
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                passes(stringify!($name));
+            }
+        )*
+    };
+}
+
+programs! {
+    trees sizes kinds finalizers links threads settings fork callbacks disable others handover dls displacements queue roots unload
+    stacks
+}
+
+#[test]
+fn programs_are_linked_with_the_archive() {
+    for name in ["trees", "kinds", "threads", "dls"] {
+        passes_with(name, true, &[]);
+    }
+}
+
+#[test]
+fn heaps_are_verified() {
+    for name in ["trees", "kinds", "links", "callbacks", "stacks"] {
+        passes_with(name, false, &[("HEAPWOOD", "verify=on")]);
+    }
+}
+
+#[test]
+fn collections_come_at_every_nth_allocation() {
+    for name in ["trees", "sizes", "links", "threads", "handover"] {
+        passes_with(name, false, &[("HEAPWOOD_LIBGC_STRESS", "20000,3")]);
+    }
+}
+
+#[test]
+fn the_environment_is_read() {
+    passes_with(
+        "trees",
+        false,
+        &[("GC_MARKERS", "1"), ("GC_INITIAL_HEAP_SIZE", "8M"), ("GC_PRINT_STATS", "1")],
+    );
+    let Some(program) = compile("trees", false) else { return };
+    let ran = |name: &str, value: &str| {
+        let mut command = Command::new(&program);
+        command.env("LD_LIBRARY_PATH", folder()).env(name, value).output().unwrap()
+    };
+    // Its own check that it was collected fails.
+    for (name, value) in [("GC_DONT_GC", "1"), ("GC_INITIAL_HEAP_SIZE", "4G")] {
+        let output = ran(name, value);
+        let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && told.contains("GC_get_gc_no() > 0"), "{name}: {told}");
+    }
+    let told = ran("GC_PRINT_STATS", "1").stderr;
+    assert!(String::from_utf8_lossy(&told).contains("World-stopped marking took "));
+    let told = ran("HEAPWOOD_LIBGC_STRESS", "many").stderr;
+    assert!(String::from_utf8_lossy(&told).contains("must be a number of allocations"));
+}
