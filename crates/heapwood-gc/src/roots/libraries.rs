@@ -9,7 +9,7 @@ use super::table::RootTable;
 use core::ops::Range;
 use core::time::Duration;
 use heapwood_layout::WORD;
-use heapwood_os::process::loaded;
+use heapwood_os::process::loaded::{self, HAS_LOCK, with_lock};
 use heapwood_os::{
     KernelRef, LEAST_KERNEL_PAGE, Mapped, MappedArray, OsError, Pagemap, Peek, for_each_mapping_of,
 };
@@ -56,9 +56,10 @@ impl Libraries {
         !self.all && !table.has_libraries() && self.library_watcher.has_answer()
     }
 
-    /// Learns which libraries are loaded, however long that takes. No thread has been stopped.
-    pub(super) fn update(&mut self) {
-        self.library_watcher.look(self.kernel);
+    /// Learns which libraries are loaded, however long that takes. No thread has been stopped. With `at_most`, false if an earlier
+    /// question has no answer by then.
+    pub(super) fn update(&mut self, at_most: Option<Duration>) -> bool {
+        self.library_watcher.look(self.kernel, at_most)
     }
 
     /// Learns the same while threads are stopped; false if that takes longer than `at_most`.
@@ -66,9 +67,22 @@ impl Libraries {
         self.library_watcher.look_for(at_most)
     }
 
-    /// The same on a thread that has stopped no other: it may wait for the loader itself.
+    /// The same on a thread that has stopped no other: it may wait for the loader itself, whose lock it may have.
     pub(super) fn know_here(&mut self) {
-        self.library_watcher.look(self.kernel);
+        if HAS_LOCK {
+            // SAFETY: the lock is held.
+            return with_lock(|| unsafe { self.know_with_lock() });
+        }
+        self.library_watcher.look(self.kernel, None);
+    }
+
+    /// The same on a thread that has the loader's lock, so that none of those that it has stopped has it.
+    ///
+    /// # Safety
+    /// 1. It has.
+    pub(super) unsafe fn know_with_lock(&mut self) {
+        // SAFETY: contract 1.
+        unsafe { self.library_watcher.look_with_lock() };
     }
 
     /// Selects, by the table, the libraries that are roots.

@@ -3,8 +3,11 @@
 //! thread instead, for a while; without an answer it resumes the stopped threads, so that the answer comes. Between
 //! collections the thread sleeps.
 //!
-//! Invariants: the list belongs to this thread from a question to its answer, otherwise to the collector; the thread
-//! ends before the memory that they share goes; a forked child has no such thread, forgets open questions, and starts
+//! The collecting thread itself may have the loader's lock: it collects in a callback of dl_iterate_phdr. Then there is no answer,
+//! whoever runs, and the collector withdraws the question.
+//!
+//! Invariants: the list belongs to this thread from a question to its answer, otherwise to the collector; a question is answered, or
+//! withdrawn, with the loader's lock; the thread ends before the memory that they share goes; a forked child has no such thread, forgets open questions, and starts
 //! its own.
 
 use super::library_list::LibraryList;
@@ -15,6 +18,7 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use heapwood_os::process::clock::monotonic_ns;
+use heapwood_os::process::loaded::with_lock;
 use heapwood_os::threads::futex::{wait, wait_for, wake};
 use heapwood_os::{KernelRef, Mapped, MappedBox, OsError, Thread};
 
@@ -81,19 +85,41 @@ impl LibraryWatcher {
         f(unsafe { &mut *self.list() })
     }
 
-    /// Updates the list, however long that takes. No thread has been stopped.
-    pub(super) fn look(&mut self, kernel: KernelRef) {
+    /// Updates the list, however long that takes. No thread has been stopped. With `at_most`, false if an open question was not
+    /// answered by then.
+    pub(super) fn look(&mut self, kernel: KernelRef, at_most: Option<Duration>) -> bool {
         if !self.thread.as_ref().is_some_and(Thread::is_here) {
             self.begin_anew(kernel);
         }
+        if !self.await_answer(at_most) {
+            return false;
+        }
+        self.with_list(LibraryList::look);
+        true
+    }
+
+    /// Updates the list and withdraws an open question.
+    ///
+    /// # Safety
+    /// 1. The caller has the loader's lock.
+    pub(super) unsafe fn look_with_lock(&mut self) {
+        self.shared.answered.store(self.shared.asked.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.with_list(LibraryList::look);
+    }
+
+    fn await_answer(&self, at_most: Option<Duration>) -> bool {
+        let until = at_most.map(|at_most| monotonic_ns() + at_most.as_nanos() as u64);
         loop {
             let answered = self.shared.answered.load(Ordering::Relaxed);
             if self.has_answer() {
-                break;
+                return true;
             }
-            wait(&self.shared.answered, answered);
+            match until.map(|until| until.saturating_sub(monotonic_ns())) {
+                Some(0) => return false,
+                Some(left) => wait_for(&self.shared.answered, answered, Duration::from_nanos(left)),
+                None => wait(&self.shared.answered, answered),
+            }
         }
-        self.with_list(LibraryList::look);
     }
 
     /// The same while threads are stopped; false if there is no answer after `at_most`. Then the next call must be
@@ -107,15 +133,7 @@ impl LibraryWatcher {
         }
         self.shared.asked.fetch_add(QUESTION, Ordering::Release);
         wake(&self.shared.asked, 1);
-        let until = monotonic_ns() + at_most.as_nanos() as u64;
-        loop {
-            let answered = self.shared.answered.load(Ordering::Relaxed);
-            let left = until.saturating_sub(monotonic_ns());
-            if self.has_answer() || left == 0 {
-                return self.has_answer();
-            }
-            wait_for(&self.shared.answered, answered, Duration::from_nanos(left));
-        }
+        self.await_answer(Some(at_most))
     }
 
     /// Whether no question is open.
@@ -154,9 +172,15 @@ unsafe extern "C" fn entry(shared: *mut c_void) -> *mut c_void {
             wait(&shared.asked, asked);
             continue;
         }
-        // SAFETY: the list is this thread's until it has answered.
-        unsafe { &mut *shared.list.get() }.look();
-        shared.answered.store(asked, Ordering::Release);
+        with_lock(|| {
+            // While this waited for the lock, the question may have been withdrawn, and another asked.
+            let asked = shared.asked.load(Ordering::Acquire);
+            if asked != shared.answered.load(Ordering::Relaxed) {
+                // SAFETY: the list is this thread's until it has answered.
+                unsafe { &mut *shared.list.get() }.look();
+                shared.answered.store(asked, Ordering::Release);
+            }
+        });
         wake(&shared.answered, 1);
     }
 }
@@ -173,12 +197,12 @@ impl Mapped for LibraryWatcher {
 mod tests {
     use super::*;
     use heapwood_os::SYSTEM;
-    use heapwood_os::process::loaded::for_each_library;
+    use heapwood_os::process::loaded::{HAS_LOCK, for_each_library};
 
     #[test]
     fn there_is_no_answer_while_another_has_the_loaders_lock() {
         let mut library_watcher = LibraryWatcher::start(&SYSTEM).unwrap();
-        library_watcher.look(&SYSTEM);
+        assert!(library_watcher.look(&SYSTEM, None));
         assert!(library_watcher.look_for(Duration::from_secs(1000)), "nobody has the lock for long");
         let held = AtomicU32::new(0);
         let change = |to: u32| {
@@ -200,11 +224,31 @@ mod tests {
             });
             await_at_least(1);
             assert!(!library_watcher.look_for(Duration::from_millis(1)));
+            assert!(!library_watcher.look(&SYSTEM, Some(Duration::from_millis(1))));
             // The answer to the open question comes when the lock is free.
             scope.spawn(|| change(2));
-            library_watcher.look(&SYSTEM);
+            assert!(library_watcher.look(&SYSTEM, None));
             assert_eq!(held.load(Ordering::Acquire), 2);
         });
         assert!(library_watcher.look_for(Duration::from_secs(1000)));
+    }
+
+    #[test]
+    fn who_has_the_loaders_lock_withdraws_the_question() {
+        if !HAS_LOCK {
+            return;
+        }
+        let mut library_watcher = LibraryWatcher::start(&SYSTEM).unwrap();
+        for _ in 0..100 {
+            with_lock(|| {
+                assert!(!library_watcher.look_for(Duration::from_micros(100)));
+                assert!(!library_watcher.look(&SYSTEM, Some(Duration::from_micros(100))));
+                // SAFETY: the lock is held.
+                unsafe { library_watcher.look_with_lock() };
+                assert!(library_watcher.has_answer() && library_watcher.seen().roots().next().is_none());
+            });
+            // The watcher may get the lock now, and finds a new question, or none.
+            assert!(library_watcher.look_for(Duration::from_secs(1000)));
+        }
     }
 }

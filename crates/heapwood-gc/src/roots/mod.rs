@@ -50,7 +50,7 @@ pub use stacks::StackGiven;
 pub(crate) use stacks::ThreadStack;
 pub use table::RootToken;
 pub(crate) use table::{RootKind, RootTable};
-pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
+pub(crate) use visitor::{Loader, LockedRoots, Source, ThreadRoots};
 
 use crate::error::{HandleError, RootError};
 use crate::inject::{Fault, FaultInjector};
@@ -58,6 +58,7 @@ use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
 use changed_handles::ChangedHandles;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
 use heapwood_os::{ForkLock, KernelRef, Lock, Mapped, OsError, TimedLock};
 use libraries::Libraries;
 
@@ -137,15 +138,16 @@ impl Roots {
         self.table.lock().add(RootKind::Library, id, loaded)
     }
 
-    /// Before threads are asked to stop: learns which libraries are loaded.
-    pub(crate) fn update_libraries(&self, faults: &FaultInjector) {
+    /// Before threads are asked to stop: learns which libraries are loaded; false if the loader has not answered in `at_most`.
+    pub(crate) fn update_libraries(&self, at_most: Option<Duration>, faults: &FaultInjector) -> bool {
         if self.has_libraries.load(Ordering::Acquire)
             && let Some(libraries) = &mut *self.libraries.lock()
             && !faults.fails(Fault::LibrariesNotUpdated)
             && !libraries.are_unused(&self.table.lock())
         {
-            libraries.update();
+            return libraries.update(at_most);
         }
+        true
     }
 
     /// Switches the data of all libraries on or off, as roots.

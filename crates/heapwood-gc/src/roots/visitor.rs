@@ -100,25 +100,37 @@ pub(crate) struct LockedRoots<'r> {
     pub(super) libraries: LockGuard<'r, Option<Libraries>, LIBRARIES>,
 }
 
+/// Who may have the dynamic loader's lock while threads are stopped.
+#[derive(Clone, Copy)]
+pub(crate) enum Loader {
+    /// A stopped thread: the collector waits for so long.
+    MayBeHeld { at_most: Duration },
+    /// No stopped thread, as none was stopped.
+    IsFree,
+    /// The collecting thread.
+    IsHeld,
+}
+
 impl LockedRoots<'_> {
-    /// After threads have stopped: whether the loaded libraries are known as of this moment. A thread that has stopped no other, as
-    /// the only one, asks the loader itself. If the loader does not
+    /// After threads have stopped: whether the loaded libraries are known as of this moment. If the loader does not
     /// answer in time, a stopped thread may hold its lock: then the caller must resume the threads and update the
     /// libraries again.
-    pub(crate) fn know_libraries(
-        &mut self,
-        at_most: Duration,
-        is_only: bool,
-        faults: &FaultInjector,
-    ) -> bool {
+    pub(crate) fn know_libraries(&mut self, loader: Loader, faults: &FaultInjector) -> bool {
         let Some(libraries) = &mut *self.libraries else { return true };
         let knows = match libraries.are_unused(&self.table) || faults.fails(Fault::LibrariesNotUpdated) {
             true => true,
-            false if is_only => {
-                libraries.know_here();
-                true
-            }
-            false => libraries.know(at_most),
+            false => match loader {
+                Loader::IsFree => {
+                    libraries.know_here();
+                    true
+                }
+                Loader::IsHeld => {
+                    // SAFETY: the caller says so.
+                    unsafe { libraries.know_with_lock() };
+                    true
+                }
+                Loader::MayBeHeld { at_most } => libraries.know(at_most),
+            },
         };
         if knows {
             libraries.select_roots(&mut self.table);

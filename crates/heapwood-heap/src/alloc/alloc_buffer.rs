@@ -193,9 +193,11 @@ impl AllocBuffer {
         self.limit.set(self.limit.get() >> GRANULE_LOG);
     }
 
-    /// Shows the run that was hidden.
+    /// Shows the run, if it is hidden.
     pub(crate) fn open(&self) {
-        self.limit.set(self.limit.get() << GRANULE_LOG);
+        if self.limit.get() < self.cursor.get() {
+            self.limit.set(self.limit.get() << GRANULE_LOG);
+        }
     }
 
     /// Another thread asks for the cursor of the owner's run, if it is in the span that begins at `page`; 0 before its first

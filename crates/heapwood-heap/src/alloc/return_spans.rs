@@ -201,6 +201,8 @@ impl Owner<'_> {
         if self.cache().is_empty() {
             return;
         }
+        // In a forked child the mutator's thread may have been in a call of the program's, for which they were closed.
+        self.open_buffers();
         self.return_all_spans(&mut self.sweeper().lock());
         self.cache().pages().flush(self.heap().pages());
     }

@@ -57,7 +57,7 @@ macro_rules! programs {
 
 programs! {
     trees sizes kinds finalizers links threads settings fork callbacks disable others handover dls displacements queue roots unload
-    stacks
+    stacks loader storm collectors idle
 }
 
 #[test]

@@ -114,6 +114,20 @@ pub fn for_each_library(mut each: impl FnMut(Library<'_>) -> bool) -> Counts {
     counts
 }
 
+/// Whether the loader's lock can be held by [`with_lock`].
+pub const HAS_LOCK: bool = cfg!(target_env = "gnu");
+
+/// Runs `f` with the loader's lock: until it returns no other thread changes what is loaded, nor has that lock. A thread that has it
+/// takes it once more. Only where [`HAS_LOCK`] says so: others than glibc call back without it.
+pub fn with_lock<R>(f: impl FnOnce() -> R) -> R {
+    let (mut f, mut result) = (Some(f), None);
+    for_each_library(|_| {
+        result = f.take().map(|f| f());
+        false
+    });
+    result.expect("the program itself is loaded")
+}
+
 /// The loader's counts now.
 pub fn counts() -> Counts {
     for_each_library(|_| false)

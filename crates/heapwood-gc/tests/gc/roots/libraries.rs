@@ -235,6 +235,48 @@ fn a_thread_may_be_stopped_inside_the_loader() {
     });
 }
 
+/// Collects, in a callback of the loader's.
+unsafe extern "C" fn collect_inside(_: *mut c_void, _: usize, mutator: *mut c_void) -> c_int {
+    // SAFETY: the address of the thread's mutator was given.
+    unsafe { &*mutator.cast::<Mutator>() }.collect().unwrap();
+    1
+}
+
+/// A thread that collects with the loader's lock would wait for itself, if it waited for an answer. Beside it another one opens
+/// libraries, which need that lock.
+#[test]
+fn a_thread_may_collect_inside_the_loader_where_signals_stop_the_others() {
+    in_child(|| {
+        let Some(file) = &File::new() else { return };
+        for config in [BY_SIGNALS, BY_SIGNALS.verify(true)] {
+            let heap = &*heap(config.library_roots(true));
+            let end = &AtomicBool::new(false);
+            let m = attach(heap);
+            std::thread::scope(|scope| {
+                scope.spawn(|| {
+                    let m = attach(heap);
+                    while !end.load(Ordering::Relaxed) {
+                        let library = file.open();
+                        let object = unreferenced(heap, &m);
+                        library.keep(0, object);
+                        (0..100).for_each(|_| _ = unreferenced(heap, &m));
+                        assert!(is_alive(heap, object));
+                    }
+                });
+                while heap.mutators() < 2 {
+                    std::thread::yield_now();
+                }
+                for _ in 0..10 {
+                    // SAFETY: the callback takes a mutator, and unwinds not.
+                    unsafe { dl_iterate_phdr(collect_inside, (&raw const *m).cast_mut().cast()) };
+                    m.collect().unwrap();
+                }
+                end.store(true, Ordering::Relaxed);
+            });
+        }
+    });
+}
+
 /// In a forked child that is refused a thread, or is not: 1 if what its library keeps is held, plus 2 if it is freed in the end.
 fn in_a_forked_child(file: &File, is_refused: bool) -> c_int {
     static KERNEL: Faulty = Faulty::new();

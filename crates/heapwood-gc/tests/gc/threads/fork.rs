@@ -3,9 +3,10 @@
 //! nothing has changed. `HEAPWOOD_LONG=1` forks ten thousand children. Each test forks from a process of its own: the heaps and
 //! the threads of other tests are none of its children's.
 
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use heapwood_gc::settings::options::Stop;
-use heapwood_gc::{Config, Heap, Mutator, Tracer};
+use heapwood_gc::{ClientRoots, CollectionPhases, Config, Heap, Mutator, Tracer};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
 use heapwood_layout::{TraceContext, TypeDescriptor};
@@ -271,6 +272,67 @@ fn a_process_may_fork_while_a_collection_has_marked_some() {
             });
             assert!(went_well);
             check_list(get(slots.get(0), 0), nodes, 0);
+            [&WAITS, &HAS_MARKED, &HAS_FORKED].iter().for_each(|flag| flag.store(false, Ordering::SeqCst));
+        }
+    });
+}
+
+/// A client whose collection waits, before the threads stop, until the process has forked.
+struct Waits;
+
+// SAFETY: it has neither roots nor a lock.
+unsafe impl CollectionPhases for Waits {
+    fn before(&self) {
+        if WAITS.load(Ordering::SeqCst) {
+            HAS_MARKED.store(true, Ordering::SeqCst);
+            while !HAS_FORKED.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    fn roots(&self, _: &mut ClientRoots<'_>) {}
+}
+
+/// The collecting thread's allocation buffers are closed, one of them with a run of cells that were freed. The child opens and returns
+/// them.
+#[test]
+fn a_process_may_fork_while_a_collection_calls_the_client() {
+    in_child(|| {
+        for config in [SMALL, SMALL.stop(Stop::Signals), SMALL.verify(true)] {
+            let heap = heap(config.min_heap(1 << 30));
+            heap.set_phases(Some(&Waits)).unwrap();
+            let kept = Kept::new(&heap, 3000);
+            WAITS.store(true, Ordering::SeqCst);
+            let went_well = std::thread::scope(|scope| {
+                let collects = scope.spawn(|| {
+                    let mutator = attach(&heap);
+                    let (node, data) = (node_type(&heap), pointer_free(&heap, 100));
+                    let objects: Vec<_> = (0..2000).map(|_| new(&mutator, node)).collect();
+                    for object in objects {
+                        // SAFETY: nobody uses it any more.
+                        unsafe { mutator.free(NonNull::new(object as *mut u8).unwrap()) }.unwrap();
+                    }
+                    for _ in 0..10 {
+                        new(&mutator, node);
+                        new(&mutator, data);
+                    }
+                    mutator.collect().unwrap();
+                });
+                while !HAS_MARKED.load(Ordering::SeqCst) {
+                    std::thread::yield_now();
+                }
+                let went_well = goes_well_forked(|| {
+                    WAITS.store(false, Ordering::SeqCst);
+                    use_after_fork(&heap, None, &kept);
+                    assert_swept_and_valid(&heap);
+                });
+                HAS_FORKED.store(true, Ordering::SeqCst);
+                collects.join().unwrap();
+                went_well
+            });
+            assert!(went_well);
+            kept.check();
             [&WAITS, &HAS_MARKED, &HAS_FORKED].iter().for_each(|flag| flag.store(false, Ordering::SeqCst));
         }
     });
