@@ -32,6 +32,7 @@ impl Caught {
 
     /// Asserts that it has struck so often at least, and was noticed in so many of a hundred of these runs.
     pub fn at_least(self, struck: usize, percent: usize) {
+        println!("{self:?}");
         assert!(self.struck >= struck && self.caught * 100 >= self.struck * percent, "{self:?}");
     }
 }

@@ -98,6 +98,8 @@ pub enum Fault {
     RevivedUnmarked = 42,
     /// Data is queued though another finaliser has revived its object.
     RevivedDataQueued = 43,
+    /// A full collection takes objects for dead that it has reached.
+    FinalizerEarly = 44,
     /// A marker takes the value of an ephemeron for an edge, whatever its key is.
     EphemeronKeyTaken = 50,
     /// What waits for its key is not found when that is marked.
@@ -116,6 +118,10 @@ pub enum Fault {
     LinkLate = 57,
     /// A link is not dropped though its slot lies in a dead object.
     LinkKept = 58,
+    /// Long links are cleared before finalisers have brought something back.
+    LongLinkEarly = 59,
+    /// What is weak is cleared after finalisers have brought something back.
+    RevivedKeyKept = 60,
 }
 
 /// The fault that is injected into one heap: none at first.

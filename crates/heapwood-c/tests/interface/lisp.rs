@@ -39,7 +39,8 @@ fn output(lisp: &Path, arguments: &[&str], variable: &str, text: &str) -> Output
     let source = file("program.lisp", text);
     let run = program(lisp);
     let mut command = Command::new("sh");
-    command.args(["-c", &format!("ulimit -n {FEW} && exec timeout 300 \"$@\""), "sh"]);
+    let seconds = if std::env::var_os("HEAPWOOD_LONG").is_some() { 6000 } else { 300 };
+    command.args(["-c", &format!("ulimit -n {FEW} && exec timeout {seconds} \"$@\""), "sh"]);
     command.arg(run.get_program()).args(run.get_args());
     command.args(arguments).args(["--limit", LIMIT]).arg(&source);
     let output = command.env("HEAPWOOD", variable).env_remove("LD_LIBRARY_PATH").output().expect("sh");

@@ -128,7 +128,7 @@ mod model {
     use super::*;
     use heapwood_os::Lock;
     use heapwood_os::threads::lock_order::UNORDERED;
-    use heapwood_os::threads::sync::AtomicU32;
+    use heapwood_os::threads::sync::{AtomicU32, yield_now};
     use loom::sync::Arc;
 
     struct World {
@@ -159,29 +159,50 @@ mod model {
             }
         }
 
+        fn serve_until_made(&self) {
+            while *self.work.lock() == 0 {
+                self.serve();
+                yield_now();
+            }
+        }
+
         fn stop(&self) {
             self.stops.store(1, Ordering::Relaxed);
             self.posted.cancel();
         }
     }
 
-    #[test]
-    fn a_marker_that_has_posted_a_pause_wakes_when_it_was_made_or_the_heap_ends() {
+    /// A marker, and threads that do this.
+    fn play(acts: &'static [fn(&World)]) {
         let mut builder = loom::model::Builder::new();
         builder.preemption_bound = Some(3);
-        builder.check(|| {
+        builder.check(move || {
             let world = Arc::new(World {
                 posted: PostedPause::default(),
                 work: Lock::new(0),
                 stops: AtomicU32::new(0),
             });
-            let threads = [World::serve as fn(&World), World::stop].map(|act| {
-                let world = world.clone();
-                loom::thread::spawn(move || act(&world))
-            });
+            let threads: Vec<_> = acts
+                .iter()
+                .map(|act| {
+                    let world = world.clone();
+                    loom::thread::spawn(move || act(&world))
+                })
+                .collect();
             world.mark();
             threads.into_iter().for_each(|thread| thread.join().unwrap());
             assert!(*world.work.lock() <= 1);
         });
+    }
+
+    #[test]
+    fn a_marker_that_has_posted_a_pause_wakes_when_it_was_made_or_the_heap_ends() {
+        play(&[World::serve, World::stop]);
+    }
+
+    /// Nobody else wakes it.
+    #[test]
+    fn a_marker_that_has_posted_a_pause_wakes_when_it_was_made() {
+        play(&[World::serve_until_made]);
     }
 }

@@ -35,8 +35,14 @@ impl Collector {
             PauseKind::FinalMark(_) => &[young, (Pass::Rest, Revived::Snapshot)],
             PauseKind::Young { .. } | PauseKind::InitialMark(_) | PauseKind::Promote => &[young],
         };
-        clear_ephemerons(pause, kind);
+        let faults = pause.state().faults();
+        if !faults.fails(Fault::RevivedKeyKept) {
+            clear_ephemerons(pause, kind);
+        }
         clear_links(pause, kind, LinkKind::Short);
+        if faults.fails(Fault::LongLinkEarly) {
+            clear_links(pause, kind, LinkKind::Long);
+        }
         let mut marked = MarkTotals::default();
         for &(pass, revived) in parts {
             let verify = self.verify().filter(|_| pause.state().finalizers().has_any());
@@ -71,8 +77,9 @@ impl Collector {
         let (world, faults, marking) = (pause.world(), pause.state().faults(), &mut work.marking);
         let marks = world.mark_side(Collection::Full);
         let is_dead: &mut dyn FnMut(usize) -> bool = match pass {
-            Pass::All | Pass::Rest => &mut |object| {
-                !world.is_marked(ObjectRef::new(object)) && !faults.fails(Fault::FinalizerMissed)
+            Pass::All | Pass::Rest => &mut |object| match world.is_marked(ObjectRef::new(object)) {
+                true => faults.fails(Fault::FinalizerEarly),
+                false => !faults.fails(Fault::FinalizerMissed),
             },
             Pass::Young => &mut |object| match faults.fails(Fault::FinalizedByMark) {
                 true => !world.is_marked(ObjectRef::new(object)),

@@ -44,7 +44,8 @@ pub(super) struct Untold {
 impl Untold {
     /// Something was queued, by who has the lock and tells when it has given it up.
     pub(super) fn note(&self) {
-        self.is_untold.store(1, Ordering::Relaxed);
+        // A read-modify-write, as those who tell make: loom orders only these among each other.
+        self.is_untold.swap(1, Ordering::Relaxed);
     }
 
     /// Tells all that was queued and noted before. Who finds nothing to tell leaves that to another who has begun to.

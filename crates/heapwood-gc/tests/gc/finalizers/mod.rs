@@ -359,10 +359,15 @@ fn threads_register_and_take_at_once() {
     }
 }
 
-/// A buffer outside, freed by its finaliser, makes no process grow: of 500 MiB at most 16 are there at once.
+/// Buffers outside, freed by finalisers, make no process grow: of 500 MiB few are there at once.
 #[test]
 fn finalised_buffers_do_not_make_a_process_grow() {
-    for config in [FULL, YOUNG.min_heap(16 << 20), PRECISE.limit(16 << 20)] {
+    // Where collections take much of the CPU, as under ThreadSanitizer, a heap without a limit has up to 32 MiB of room beside the little
+    // that is alive here (docs/design/policy.md, growth).
+    let room = 34 << 20;
+    for (config, at_most) in
+        [(FULL, room), (YOUNG.min_heap(16 << 20), room), (PRECISE.limit(16 << 20), 16 << 20)]
+    {
         const BUFFER: usize = 64 << 10;
         let heap = heap(config.concurrent(Concurrent::Off));
         let mutator = attach(&heap);
@@ -379,7 +384,7 @@ fn finalised_buffers_do_not_make_a_process_grow() {
             roots.set(i % 8, new(&mutator, node));
             finalize(&mutator, roots.get(i % 8), i);
         }
-        assert!(most <= 16 << 20, "{most} bytes at once");
+        assert!(most <= at_most, "{most} bytes at once");
     }
 }
 

@@ -59,6 +59,11 @@ planted! {
     late_finalisers_are_caught = FULL, FinalizerMissed, 5;
     what_is_not_revived_is_caught = FULL, RevivedUnmarked, 3;
     queues_that_keep_nothing_are_caught = FULL, QueueNoRoot, 1;
+    early_finalisers_of_full_collections_are_caught = FULL, FinalizerEarly, 5;
+    links_that_are_cleared_early_are_caught = FULL, LinkEarly, 10;
+    links_that_are_cleared_late_are_caught = FULL, LinkLate, 1;
+    ephemerons_that_are_cleared_late_are_caught = FULL, EphemeronLate, 1;
+    values_of_dead_keys_are_caught = FULL, EphemeronKeyTaken, 1;
     early_data_is_caught = FULL, RevivedDataQueued, 1;
     lost_edges_are_caught = FULL, LoseMark, 100;
     missed_roots_are_caught = FULL, MissRoot, 50;

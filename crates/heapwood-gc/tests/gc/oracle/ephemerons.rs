@@ -24,9 +24,12 @@ impl World {
         in_heap && object.kind != self.kinds.header && !passed()
     }
 
-    pub(super) fn use_ephemerons(&mut self) -> Outcome {
+    pub(crate) fn use_ephemerons(&mut self) -> Outcome {
         if self.rng.one_in(3) {
             return self.read_ephemeron();
+        }
+        if self.settings.mostly_weak && self.rng.one_in(8) {
+            return self.chain_ephemerons();
         }
         let (Some(key), value) = (self.any_in_heap(), self.any_in_heap()) else { return Ok(()) };
         let value = value.filter(|_| !self.rng.one_in(4));
@@ -42,6 +45,50 @@ impl World {
             self.root(made);
         }
         Ok(())
+    }
+
+    /// A chain: the key of each, but the first, is the value of another, to which nothing else leads. They are made in any order, so
+    /// that collectors meet keys before what leads to them; and some chains end with their first key.
+    fn chain_ephemerons(&mut self) -> Outcome {
+        let Some(first) = self.any_in_heap() else { return Ok(()) };
+        let (mut chain, mut made, values) = (vec![first], Vec::new(), 2 + self.rng.below(4));
+        self.add_slots(2 * values + 2);
+        let block = self.slots.len() - 1;
+        self.set_slot(block, 0, Some(first));
+        // What comes from a queue meanwhile may take the place of one.
+        let is_kept = |world: &Self, id| world.slots[block].means.contains(&Some(id));
+        while chain.len() <= values && is_kept(self, first) {
+            let Some(value) = self.new_ephemeron(first, None)? else { break };
+            self.set_slot(block, chain.len(), Some(value));
+            chain.push(value);
+        }
+        let mut links: Vec<_> = chain.windows(2).map(|link| (link[0], link[1])).collect();
+        if self.rng.one_in(4) {
+            links.push((chain[chain.len() - 1], first));
+        }
+        while !links.is_empty() {
+            let n = self.rng.below(links.len());
+            let (key, value) = links.swap_remove(n);
+            if is_kept(self, key)
+                && is_kept(self, value)
+                && let Some(link) = self.new_ephemeron(key, Some(value))?
+            {
+                self.set_slot(block, chain.len() + made.len(), Some(link));
+                made.push(link);
+            }
+        }
+        made.retain(|&link| is_kept(self, link));
+        self.remove_slots(block);
+        made.into_iter().for_each(|link| self.root(link));
+        Ok(())
+    }
+
+    /// Whether an object is one, or the key or the value of one: then the program does not free it.
+    pub(crate) fn is_in_pair(&self, id: Id) -> bool {
+        let mut pairs = self.model.all().filter_map(|(_, object)| object.pair);
+        let is_in =
+            pairs.any(|pair| matches!(pair, Pair::Of { key, value } if key == id || value == Some(id)));
+        is_in || self.model.get(id).pair.is_some()
     }
 
     /// One that no root keeps, yet; none where the heap is at its limit.

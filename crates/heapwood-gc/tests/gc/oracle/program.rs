@@ -8,7 +8,7 @@ use super::world::World;
 use core::ptr::NonNull;
 use core::time::Duration;
 use heapwood_gc::AllocError;
-use heapwood_gc_testing::model::graph::{Edge, Id, Masked, Pair, Word};
+use heapwood_gc_testing::model::graph::{Edge, Id, Masked, Word};
 use heapwood_gc_testing::model::kinds::{Slots, Storage, WORD};
 use heapwood_heap::{Address, Collection, ObjectRef};
 
@@ -114,7 +114,7 @@ impl World {
         if self.settings.disturbed() && self.rng.one_in(250) {
             return self.answer_in_handler();
         }
-        if self.has_weak() && self.rng.one_in(20) {
+        if self.has_weak() && self.rng.one_in(if self.settings.mostly_weak { 4 } else { 20 }) {
             return match self.rng.below(8) {
                 0..4 => self.use_ephemerons(),
                 4 => self.use_finalizers(),
@@ -634,12 +634,8 @@ impl World {
             return self.refuses_to_free(victim);
         }
         // The collector frees ephemerons, and who frees a key promises that nobody reads it.
-        let pairs = || self.model.all().filter_map(|(_, object)| object.pair);
-        let is_in_pair = pairs()
-            .any(|pair| matches!(pair, Pair::Of { key, value } if key == victim || value == Some(victim)));
-        let is_opaque =
-            self.model.get(victim).pair.is_some() || self.kinds.all[self.model.get(victim).kind].is_opaque;
-        if is_in_pair || is_opaque || self.wills.has(victim) || self.links.has(victim) {
+        let is_opaque = self.kinds.all[self.model.get(victim).kind].is_opaque;
+        if self.is_in_pair(victim) || is_opaque || self.wills.has(victim) || self.links.has(victim) {
             return Ok(());
         }
         let is_passed = self.model.arenas.values().any(|holds| holds.passed.contains(&victim));

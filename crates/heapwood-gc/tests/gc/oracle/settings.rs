@@ -20,6 +20,8 @@ pub(crate) struct Settings {
     pub(crate) drawn: bool,
     /// Whether collections are young ones mostly, some of them late, and the program frees objects itself.
     pub(crate) young: bool,
+    /// Whether each fourth step is one with what is weak or with finalisers, instead of each twentieth, and ephemerons are in chains.
+    pub(crate) mostly_weak: bool,
 }
 
 impl Settings {
@@ -47,6 +49,7 @@ const USUAL: Settings = Settings {
     mixed: false,
     drawn: false,
     young: false,
+    mostly_weak: false,
 };
 
 const OFTEN_YOUNG: Settings = Settings { config: YOUNG, collect_every: 200, young: true, ..USUAL };

@@ -74,6 +74,16 @@ impl World {
         self.untold.tell(&self.table);
     }
 
+    /// A pause that queues two, which it tells once.
+    fn pause_of_two(&self) {
+        self.with(|table| {
+            table.queued.set(table.queued.get() + 2);
+            table.telling.note();
+            self.untold.note();
+        });
+        self.untold.tell(&self.table);
+    }
+
     /// Takes an entry, if there is one.
     fn take(&self) -> bool {
         self.with(|table| table.queued.replace(table.queued.get().saturating_sub(1)) != 0)
@@ -151,6 +161,15 @@ fn two_waits_have_an_entry_each() {
 }
 
 #[test]
+fn one_pause_wakes_all_that_wait() {
+    play(
+        &[World::wait_and_take, World::wait_and_take, World::pause_of_two],
+        |_| (),
+        |world| assert!(!world.take()),
+    );
+}
+
+#[test]
 fn what_two_pauses_queue_is_told_by_one_of_them() {
     play(
         &[World::wait_and_take, World::pause, |world| {
@@ -162,14 +181,21 @@ fn what_two_pauses_queue_is_told_by_one_of_them() {
     );
 }
 
+fn set_function(world: &Arc<World>) {
+    let argument = Arc::as_ptr(world) as *mut c_void;
+    assert!(world.with(|table| table.telling.set_call(Some(FinalizerCall { function: take_all, argument }))));
+}
+
+/// Whoever allocates next calls what is left.
+fn is_called(world: &World) {
+    (0..3).for_each(|_| world.allocate());
+    assert!(!world.untold.calls());
+    let (queued, ended) = world.with(|table| (table.queued.get(), table.ended.get()));
+    assert!(queued == 0 && (1..=3).contains(&ended), "{queued} were not told, after {ended} calls");
+}
+
 #[test]
 fn a_function_is_called_for_each_entry_and_never_inside_itself() {
-    let begin = |world: &Arc<World>| {
-        let argument = Arc::as_ptr(world) as *mut c_void;
-        assert!(
-            world.with(|table| table.telling.set_call(Some(FinalizerCall { function: take_all, argument })))
-        );
-    };
     let acts: &[fn(&World)] = &[
         World::allocate,
         |world| {
@@ -181,13 +207,18 @@ fn a_function_is_called_for_each_entry_and_never_inside_itself() {
             world.allocate();
         },
     ];
-    play(acts, begin, |world| {
-        // Whoever allocates next calls what is left.
-        (0..3).for_each(|_| world.allocate());
-        assert!(!world.untold.calls());
-        let (queued, ended) = world.with(|table| (table.queued.get(), table.ended.get()));
-        assert!(queued == 0 && (1..=3).contains(&ended), "{queued} were not told, after {ended} calls");
-    });
+    play(acts, set_function, is_called);
+}
+
+/// Who has told that nothing is to be called says so before another tells of more.
+#[test]
+fn a_function_is_called_for_what_comes_while_another_thread_tells() {
+    let acts: &[fn(&World)] = &[World::pause, |world| {
+        world.pause();
+        world.allocate();
+        world.pause();
+    }];
+    play(acts, set_function, is_called);
 }
 
 #[test]
