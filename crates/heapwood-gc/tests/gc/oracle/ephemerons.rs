@@ -84,7 +84,6 @@ impl World {
     }
 
     /// Whether an object is one, or the key or the value of one: then the program does not free it.
-    #[allow(dead_code, reason = "the stepped oracle does not ask it yet")]
     pub(crate) fn is_in_pair(&self, id: Id) -> bool {
         let mut pairs = self.model.all().filter_map(|(_, object)| object.pair);
         let is_in =
