@@ -91,7 +91,8 @@ planted! {
 }
 
 /// What finalisers and what is weak do wrong, in one graph: early, late, twice, or in the wrong order. On 2026-11-27 all were caught in
-/// each run but where a comment says how many, of three sets of seeds.
+/// each run but where a comment says how many, of three sets of seeds. With nothing planted the oracle objected
+/// to the order of finalisers in up to two of 25 of these programs, which is not understood yet: thresholds are far above that.
 macro_rules! planted_in_finalisers_and_weak_things {
     ($($name:ident = $young:literal, $fault:ident, $every:literal, $struck:literal, $percent:literal;)*) => { $(
         #[test]

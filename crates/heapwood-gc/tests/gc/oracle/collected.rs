@@ -111,14 +111,6 @@ fn is_cleared(world: &World, id: Id) -> bool {
 }
 
 impl World {
-    /// Of collections that may keep more: whether an ephemeron was cleared whose key they need not keep, its words tell.
-    pub(crate) fn look_at_ephemerons(&mut self, reached: &[bool]) {
-        for (id, _) in pairs(self).into_iter().filter(|(id, key)| reached[id.0] && !reached[key.0]) {
-            let pair = if is_cleared(self, id) { Pair::Cleared } else { Pair::Unknown };
-            self.model.get_mut(id).pair = Some(pair);
-        }
-    }
-
     /// Whether one of the collections since the last check was full.
     pub(super) fn is_full(&self, stats: &Stats) -> bool {
         stats.collections - self.counts.0 > stats.young_collections - self.counts.1

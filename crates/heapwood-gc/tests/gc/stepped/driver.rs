@@ -198,7 +198,6 @@ impl Program {
         roots.extend(newest);
         let (reached, _) = self.world.model.reachable(roots.into_iter());
         self.world.let_go_of_headers();
-        self.world.look_at_ephemerons(&reached);
         self.world.model.forget_all_but(&reached)
     }
 
@@ -237,9 +236,7 @@ impl Program {
             46..60 => self.unlink(),
             60..76 => self.hide(),
             76..81 => self.copy(),
-            81..88 => self.change_root(),
-            // Values are kept by keys alone; what is read may be kept.
-            88..91 => self.world.use_ephemerons(),
+            81..91 => self.change_root(),
             91..98 if self.play.frees => self.free(),
             98 if self.world.rng.one_in(4) => self.collect_young(),
             _ => {

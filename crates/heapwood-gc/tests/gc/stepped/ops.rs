@@ -335,9 +335,6 @@ impl Program {
         if self.world.model.get(id).arena.is_some() {
             return self.world.refuses_to_free(id);
         }
-        if self.world.is_in_pair(id) {
-            return Ok(());
-        }
         // What an open arena keeps, its header among it, is not the program's to free.
         let is_kept = self.world.arenas.iter().any(|open| open.header == id)
             || self.world.left.iter().any(|left| left.1 == id)
