@@ -102,6 +102,8 @@ pub(crate) mod mutant {
     pub(crate) const BIT_UNORDERED: u8 = 6;
     /// The bits of freed cells go before a buffer has them.
     pub(crate) const TAKEN_FIRST: u8 = 7;
+    /// A buffer's new span is not counted as a move.
+    pub(crate) const SPAN_UNCOUNTED: u8 = 8;
     /// A process has one model with a mutant, or none.
     pub(crate) static LEFT_OUT: AtomicU8 = AtomicU8::new(0);
 

@@ -182,7 +182,7 @@ impl AllocBuffer {
         self.cell_size.set(cell as u32);
         self.span.store(page.0 as u32, Release);
         self.cursor.release(frontier);
-        self.limit.set(frontier);
+        self.limit.release(frontier);
         self.set_unused(free, 0);
     }
 
@@ -211,11 +211,12 @@ impl AllocBuffer {
         is_there().then_some(cursor)
     }
 
-    /// Another thread asks whether a cell is in a run of freed cells. `freed_runs` is odd while the mutator gets one: if it is
-    /// even and does not change, cursor and limit are those of one run, or the run is over.
-    pub(crate) fn is_about_to_reuse(&self, cell: usize, freed_runs: impl Fn() -> u32) -> bool {
+    /// Another thread asks whether a cell is in a run of freed cells. `moves` is odd while the mutator gets one, or a span: if
+    /// it is even and does not change, cursor and limit are those of one run, or the run is over. Were spans not counted, the
+    /// limit could be that of one which came and went meanwhile.
+    pub(crate) fn is_about_to_reuse(&self, cell: usize, moves: impl Fn() -> u32) -> bool {
         loop {
-            let begun = freed_runs();
+            let begun = moves();
             let has_span = || self.span.load(Acquire) != NO_SPAN;
             let had_span = has_span();
             let (cursor, mut limit) = (self.cursor.observe(), self.limit.observe());
@@ -224,7 +225,7 @@ impl AllocBuffer {
                 limit <<= GRANULE_LOG;
             }
             let is_in_run = !had_span && !has_span() && cursor <= cell && cell < limit;
-            if begun.is_multiple_of(2) && freed_runs() == begun {
+            if begun.is_multiple_of(2) && moves() == begun {
                 return is_in_run;
             }
             // A few stores later it is even.
@@ -240,10 +241,11 @@ impl AllocBuffer {
         watch.add(&self.span);
     }
 
-    /// Drops the run and the span.
+    /// Drops the run and the span. The limit goes first: with cursor 0 and the old limit the buffer would seem to have a run of
+    /// all cells below (`is_about_to_reuse`).
     pub(crate) fn reset(&self) {
-        self.cursor.release(0);
         self.limit.release(0);
+        self.cursor.release(0);
         self.span.store(NO_SPAN, Release);
         self.set_unused(0, 0);
     }

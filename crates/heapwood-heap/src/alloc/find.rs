@@ -98,7 +98,7 @@ impl<'h> Place<'h> {
             let buffer = unsafe { buffer_of(owner, shape) };
             match buffer.cursor_in(self.page) {
                 Some(cursor) => exists |= start <= self.cell && self.cell < cursor && self.is_of_span(cursor),
-                None if buffer.is_about_to_reuse(self.cell, || owner.freed_runs()) => return false,
+                None if buffer.is_about_to_reuse(self.cell, || owner.moves()) => return false,
                 None => {}
             }
         }

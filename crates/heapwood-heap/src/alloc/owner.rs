@@ -86,9 +86,9 @@ impl<'m> Owner<'m> {
         Owner { keeps_runs: keeps, ..self }
     }
 
-    /// Has a model watch the count of its runs of freed cells.
+    /// Has a model watch the count of its moves to spans and runs of freed cells.
     #[cfg(all(test, loom))]
-    pub(crate) fn watch_freed_runs(&self, watch: &heapwood_os::threads::watched::Watch) {
+    pub(crate) fn watch_moves(&self, watch: &heapwood_os::threads::watched::Watch) {
         self.cache.run_owner().watch(watch);
     }
 
@@ -400,7 +400,16 @@ impl<'m> Owner<'m> {
     fn open(&self, request: RefillRequest<'_>, page: PageIndex, free: usize) {
         let (span, cached) = (self.heap().spans().own(page), self.cache.cached(request.id));
         span.set_held(true);
-        request.buffer.own(page, span.frontier(), request.shape.size_class().cell_size(), free);
+        let own = || request.buffer.own(page, span.frontier(), request.shape.size_class().cell_size(), free);
+        #[cfg(loom)]
+        let is_counted = !mutant::is(mutant::SPAN_UNCOUNTED);
+        #[cfg(not(loom))]
+        let is_counted = true;
+        if is_counted {
+            self.cache.run_owner().with_move(own);
+        } else {
+            own();
+        }
         cached.note_demand(request.span_pages());
         self.cache.hold(request.id, free);
     }
@@ -443,7 +452,7 @@ impl<'m> Owner<'m> {
         if mutant::is(mutant::TAKEN_FIRST) {
             self.take_freed(&run, class);
         }
-        self.cache.run_owner().with_freed_run(|| request.buffer.set_cells(run.clone(), class.cell_size()));
+        self.cache.run_owner().with_move(|| request.buffer.set_cells(run.clone(), class.cell_size()));
         self.take_freed(&run, class);
         true
     }

@@ -9,8 +9,13 @@ const LEFT_OUT: &str = "HEAPWOOD_TEST_LEFT_OUT";
 
 /// Runs a model in a thread of its own: loom's stack is too small to make a heap.
 pub(super) fn model(f: impl Fn() + Clone + Send + Sync + 'static) {
+    model_preempted(3, f);
+}
+
+/// The same with at most so many preemptions, for a model of many steps.
+pub(super) fn model_preempted(most: usize, f: impl Fn() + Clone + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
+    builder.preemption_bound = Some(most);
     builder.max_branches = 10_000;
     builder.check(move || spawn(f.clone()).join().unwrap());
 }

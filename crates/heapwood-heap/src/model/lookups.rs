@@ -3,13 +3,17 @@
 //! (`heapwood-os/threads/watched.rs`). Invariant: an object that the asking thread has the address of, by a load that
 //! acquires, is found; a cell that nobody has been given is not.
 
-use super::left_out::{is_missed, leaves_out, model};
+use super::left_out::{is_missed, leaves_out, model, model_preempted};
 use super::{CELL, ONE, World, spawn};
 use crate::address::Address;
+use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::publication::mutant;
+use crate::reclaim::run_owners::RunOwner;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use heapwood_os::threads::sync::AtomicUsize as Word;
 use heapwood_os::threads::watched::Watch;
+use heapwood_os::{MappedArray, SYSTEM};
+use heapwood_pages::{PAGE_SIZE, PageIndex};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 
@@ -61,7 +65,7 @@ fn a_waiting_cell_is_not_found() {
         world.allocate_some(0, ONE, 1);
         world.run(0, || world.free(0, first));
         world.sweeper().heap().freed().watch(&watch, first);
-        world.owner(0).watch_freed_runs(&watch);
+        world.owner(0).watch_moves(&watch);
         let (making, told) = (world.clone(), given.clone());
         let maker = spawn(move || {
             making.run(0, || {
@@ -89,6 +93,105 @@ fn a_waiting_cell_is_not_found() {
 #[test]
 fn a_cell_that_waits_to_be_used_again_is_not_found() {
     a_waiting_cell_is_not_found();
+}
+
+/// A thread uses up a cell that it had freed, and goes on to the next span and the one after that; another asks for the object
+/// in that cell all the time. Its refills have so many steps that few preemptions can be tried.
+fn what_was_made_in_a_freed_cell_is_found(preemptions: usize) {
+    model_preempted(preemptions, || {
+        let (world, _given, watch) = world();
+        let first = world.first();
+        world.allocate_some(0, ONE, 1);
+        world.run(0, || world.free(0, first));
+        world.allocate_some(0, ONE, 1);
+        assert!(world.has_owner(first));
+        world.owner(0).watch_moves(&watch);
+        let making = world.clone();
+        let maker = spawn(move || {
+            making.run(0, || {
+                for _ in 0..3 {
+                    making.allocate_unseen(0, ONE);
+                }
+            });
+        });
+        world.run(1, || {
+            let found = world.owner(1).find(Address::new(first));
+            assert!(found.is_some(), "an object in a cell that was used again is missing");
+        });
+        maker.join().unwrap();
+    });
+}
+
+#[test]
+fn an_object_in_a_cell_that_was_used_again_is_found() {
+    what_was_made_in_a_freed_cell_is_found(1);
+}
+
+/// A buffer and its mutator's place on the list, without a world.
+struct Alone(MappedArray<AllocBuffer>, MappedArray<RunOwner>);
+
+// SAFETY: one thread changes them; the other loads what others may.
+unsafe impl Sync for Alone {}
+// SAFETY: as above.
+unsafe impl Send for Alone {}
+
+impl Alone {
+    fn new() -> Self {
+        let alone = Alone(MappedArray::new(&SYSTEM, 1).unwrap(), MappedArray::new(&SYSTEM, 1).unwrap());
+        alone.0.commit(0..1).unwrap();
+        alone.1.commit(0..1).unwrap();
+        alone
+    }
+
+    fn parts(&self) -> (&AllocBuffer, &RunOwner) {
+        // SAFETY: both are committed; zeros are a buffer, and an owner on no list.
+        unsafe { (&*self.0.as_ptr(), &*self.1.as_ptr()) }
+    }
+}
+
+/// The same of the buffer alone, with more preemptions: its freed run is used up, and a span comes and goes.
+#[test]
+fn a_used_up_run_is_over() {
+    model(|| {
+        let both = Arc::new(Alone::new());
+        let (buffer, owner) = both.parts();
+        let watch = Watch::new();
+        buffer.watch(&watch);
+        owner.watch(&watch);
+        let cell = CELL;
+        owner.with_move(|| buffer.set_cells(cell..cell + CELL, CELL));
+        let made = buffer.peek(CELL).unwrap();
+        // SAFETY: `peek` has just returned it; nothing is written there.
+        unsafe { buffer.commit(made, CELL) };
+        let theirs = both.clone();
+        let goes_on = spawn(move || {
+            let (buffer, owner) = theirs.parts();
+            buffer.reset();
+            let start = 4 * PAGE_SIZE;
+            owner.with_move(|| buffer.own(PageIndex(4), start, CELL, CELL));
+            buffer.set_run(start..start + CELL);
+            buffer.reset();
+        });
+        assert!(!buffer.is_about_to_reuse(cell, || owner.moves()));
+        goes_on.join().unwrap();
+    });
+}
+
+#[test]
+fn a_span_that_is_not_counted_as_a_move_is_noticed() {
+    is_missed(
+        "lookups::child_used_again",
+        mutant::SPAN_UNCOUNTED,
+        "an object in a cell that was used again is missing",
+    );
+}
+
+#[test]
+#[ignore = "fails, as it must: run in a process of its own by the test above"]
+fn child_used_again() {
+    if leaves_out() {
+        what_was_made_in_a_freed_cell_is_found(2);
+    }
 }
 
 #[test]

@@ -15,8 +15,8 @@ pub(crate) struct RunOwner {
     buffers: Cell<usize>,
     previous: Cell<*const RunOwner>,
     next: Cell<*const RunOwner>,
-    /// Twice the runs of freed cells that its buffers have got; one more while one gets such a run.
-    freed_runs: AtomicU32,
+    /// Twice the spans and runs of freed cells that its buffers have got; one more while one gets such.
+    moves: AtomicU32,
 }
 
 // SAFETY: all-zero bytes are a mutator on no list.
@@ -34,25 +34,25 @@ impl RunOwner {
         self.buffers.get()
     }
 
-    /// Calls `give`, which gives one of its buffers a run of freed cells. `give` has a fence before its stores
-    /// ([`publish`](crate::publication::publish)). Its thread calls this.
+    /// Calls `give`, which gives one of its buffers a span, by stores that release, or a run of freed cells, with a fence before
+    /// its stores ([`publish`](crate::publication::publish)). Its thread calls this.
     #[inline(always)]
-    pub(crate) fn with_freed_run(&self, give: impl FnOnce()) {
-        let before = self.freed_runs.load(Ordering::Relaxed);
-        self.freed_runs.store(before.wrapping_add(1), Ordering::Relaxed);
+    pub(crate) fn with_move(&self, give: impl FnOnce()) {
+        let before = self.moves.load(Ordering::Relaxed);
+        self.moves.store(before.wrapping_add(1), Ordering::Relaxed);
         give();
-        self.freed_runs.store(before.wrapping_add(2), Ordering::Release);
+        self.moves.store(before.wrapping_add(2), Ordering::Release);
     }
 
     /// Has a model watch the count.
     #[cfg(all(test, loom))]
     pub(crate) fn watch(&self, watch: &heapwood_os::threads::watched::Watch) {
-        watch.add(&self.freed_runs);
+        watch.add(&self.moves);
     }
 
-    /// Twice the runs of freed cells that its buffers have got; odd while one gets such a run.
-    pub(crate) fn freed_runs(&self) -> u32 {
-        self.freed_runs.load(Ordering::Acquire)
+    /// Twice the spans and runs of freed cells that its buffers have got; odd while one gets such.
+    pub(crate) fn moves(&self) -> u32 {
+        self.moves.load(Ordering::Acquire)
     }
 }
 
@@ -126,7 +126,7 @@ mod tests {
                 buffers: Cell::new(0),
                 previous: Cell::new(ptr::null()),
                 next: Cell::new(ptr::null()),
-                freed_runs: AtomicU32::new(0),
+                moves: AtomicU32::new(0),
             })
             .collect();
         let mut list = RunOwners::none();
