@@ -100,17 +100,32 @@ struct Closure {
     data: Ptr,
 }
 
+/// Calls what the closure says now: the program may have written its data after the object was made.
+unsafe extern "C-unwind" fn call_closure(object: Ptr, closure: Ptr) {
+    // SAFETY: the finalizer's data are the closure, which stays as long as the object.
+    let Closure { function, data } = unsafe { closure.cast::<Closure>().read() };
+    if let Some(function) = function {
+        // SAFETY: the program has given it.
+        unsafe { function(object, data) };
+    }
+}
+
 /// `GC_finalized_malloc`: an object with an ordinary finalizer.
 ///
 /// # Safety
-/// 1. The closure can be read.
+/// 1. The closure can be read, as long as the object is there.
 pub(crate) unsafe fn finalized_malloc(n: usize, closure: Const) -> Ptr {
     let object = alloc::malloc(n);
     if !object.is_null() {
         // SAFETY: contract 1.
         unsafe {
-            let Closure { function, data } = closure.cast::<Closure>().read();
-            finalizers::register_no_order(object, function, data, null_mut(), null_mut());
+            finalizers::register_no_order(
+                object,
+                Some(call_closure),
+                closure.cast_mut().cast(),
+                null_mut(),
+                null_mut(),
+            );
         }
     }
     object

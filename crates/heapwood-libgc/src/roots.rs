@@ -1,41 +1,12 @@
-//! Roots that the program adds and removes, and the data of libraries. The heap has the ranges as a set of
-//! addresses. Invariant: what was added is a root until the program has removed it.
+//! Roots that the program adds and removes, and the data of the program and its libraries, which the heap reads itself. It has the
+//! ranges as a set of addresses. Invariant: what was added is a root until the program has removed it.
 
 use crate::process::heap;
 use crate::report;
 use crate::types::{HasStaticRoots, Ptr};
 use core::ffi::{c_char, c_int};
-use heapwood_gc::{Heap, RootError};
+use heapwood_gc::RootError;
 use heapwood_layout::WORD;
-use heapwood_os::process::loaded::for_each_library;
-
-/// The heap was made.
-pub(crate) fn begin(heap: &'static Heap) {
-    if !is_in_program() {
-        return;
-    }
-    // The heap leaves out the data of the library that it lies in. That is the program here.
-    for_each_library(|library| {
-        let is_program = library.holds(begin as *const () as usize);
-        if is_program {
-            for data in library.data() {
-                // SAFETY: the program stays.
-                let _ = unsafe { heap.roots().add_range(data.start, data.end) };
-            }
-        }
-        !is_program
-    });
-}
-
-/// Whether this library was linked into the program.
-fn is_in_program() -> bool {
-    let mut is_first = None;
-    for_each_library(|library| {
-        is_first = Some(library.holds(begin as *const () as usize));
-        false
-    });
-    is_first == Some(true)
-}
 
 fn tell(result: Result<(), RootError>) {
     if let Err(error) = result {

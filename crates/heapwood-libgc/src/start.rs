@@ -1,7 +1,7 @@
 //! The start: the heap is made, and threads are attached to it. Invariant: the heap is known to others when it is whole.
 
 use crate::process::{self, attached_mutator};
-use crate::{announce, environment, interior, live, phases, report, roots, slot, stress, threads, variables};
+use crate::{announce, environment, interior, live, phases, report, slot, stress, threads, variables};
 use core::sync::atomic::Ordering;
 use heapwood_gc::{Heap, Mutator, StackGiven};
 use heapwood_os::SYSTEM;
@@ -30,7 +30,6 @@ fn make() -> &'static Heap {
         variables::GC_least_plausible_heap_addr.store(window, Ordering::Relaxed);
         let end = window + heap.space().reservation_bytes();
         variables::GC_greatest_plausible_heap_addr.store(end, Ordering::Relaxed);
-        roots::begin(heap);
         interior::begin(heap);
         live::begin(heap);
         phases::begin(heap);

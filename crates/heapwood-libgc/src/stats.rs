@@ -1,7 +1,7 @@
 //! Statistics, as libgc names them, of the heap's own. Invariant: they are the heap's figures at the time of the call; what the
-//! heap has no figure of is 0.
+//! heap has no figure of is 0. Of what other threads have allocated since their last refill they know nothing yet.
 
-use crate::process::made;
+use crate::process::{attached_mutator, made};
 use crate::types::ProfStats;
 use crate::variables::{GC_gc_no, GC_parallel};
 use core::ffi::{c_int, c_ulong};
@@ -10,6 +10,9 @@ use heapwood_gc::Stats;
 use heapwood_heap::SizeClass;
 
 fn stats() -> Stats {
+    if let Some(mutator) = attached_mutator() {
+        mutator.settle();
+    }
     made().map_or_else(Stats::default, |heap| heap.inspect().stats())
 }
 

@@ -243,6 +243,15 @@ impl Mutator {
         unsafe { &*self.client.get().cast::<Cell<usize>>() }
     }
 
+    /// Adds what this thread has allocated to the heap's statistics, which it tells of at refills: up to a share of the heap is
+    /// missing there before. Spans of small objects count as a whole. It takes a lock of all mutators.
+    pub fn settle(&self) {
+        if self.check().is_ok() {
+            let _no_preempt = self.record().no_preempt();
+            self.owned().settle();
+        }
+    }
+
     /// The object that `addr` points to or into, whichever thread has made it: as
     /// [`HeapObjects::find`](crate::HeapObjects::find), and mostly without a lock.
     pub fn find(&self, addr: usize) -> Option<Object> {

@@ -138,12 +138,16 @@ impl LibraryList {
     }
 }
 
+/// Heapwood's shared libraries.
+const OUR_NAMES: [&[u8]; 2] = [b"libheapwood.so", b"libgc.so"];
+
 /// Whether this is Heapwood as a shared library: its data refer to no object. If it is linked into a program or another
 /// library, its data are theirs.
 fn is_ours(library: Library<'_>) -> bool {
     let name = library.name().to_bytes();
     let file = name.rsplit(|&byte| byte == b'/').next().unwrap_or(name);
-    file.starts_with(b"libheapwood.so") && library.holds(&raw const OURS as usize)
+    let is_named = OUR_NAMES.iter().any(|name| file.starts_with(name));
+    is_named && library.holds(&raw const OURS as usize)
 }
 
 #[cfg(all(test, not(loom)))]

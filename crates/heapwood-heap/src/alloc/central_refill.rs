@@ -227,6 +227,12 @@ impl Owner<'_> {
         self.sweeper().return_swept(central, self.cache().swept_spans().take());
     }
 
+    /// Adds what the mutator has taken for objects since its last refill to the statistics.
+    pub fn settle(&self) {
+        let mut central = self.sweeper().lock();
+        self.sweeper().settle(&mut central, self.cache().take_account());
+    }
+
     /// Announces the bytes that arenas left to the collector, if they are many.
     ///
     /// # Errors

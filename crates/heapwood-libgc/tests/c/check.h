@@ -29,6 +29,15 @@ static void __attribute__((noinline, unused)) far_down(void (*function)(void)) {
     room[1] = 0;
 }
 
+/* Calls a function some way down: what it leaves is not where later calls of main have their frames, and it does not see what was left far
+   down. */
+static void __attribute__((noinline, unused)) down(void (*function)(void)) {
+    volatile char room[1 << 17];
+    room[0] = 0;
+    function();
+    room[1] = 0;
+}
+
 /* Overwrites the words that earlier calls have left where later calls have their frames. */
 static void __attribute__((noinline, unused)) clear_stack(void) {
     volatile char words[1 << 16];

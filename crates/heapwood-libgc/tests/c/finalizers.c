@@ -1,5 +1,6 @@
 /* Finalizers in four orders, old ones returned, cycles told and never run, a chain in its order, data kept, on demand. */
 #include "check.h"
+#include <gc/gc_disclaim.h>
 enum { CHAIN = 100000 };
 struct link { struct link *next; long number; };
 static long last = -1, ran, runs, warned;
@@ -28,6 +29,10 @@ static void __attribute__((noinline)) make_cycle(void) {
     GC_register_finalizer(a, note, NULL, NULL, NULL);
     GC_register_finalizer(b, note, NULL, NULL, NULL);
 }
+static long closed;
+static void GC_CALLBACK close_over(void *object, void *data) { (void)object; closed += (long)data; }
+static struct GC_finalizer_closure closure = {close_over, (void *)1};
+static void __attribute__((noinline)) make_closed(void) { CHECK(GC_finalized_malloc(40, &closure)); }
 static void __attribute__((noinline)) make_others(void) {
     struct link *a = GC_MALLOC(sizeof *a), *b = GC_MALLOC(sizeof *b), *self = GC_MALLOC(sizeof *self);
     a->next = b; b->next = a; self->next = self;
@@ -55,6 +60,11 @@ int main(void) {
     far_down(make_others);
     for (int i = 0; i < 20 && !(ran == 4 && text); i++) { GC_gcollect(); }
     CHECK(ran == 4 && !strcmp(text, "kept by the table"));
+    far_down(make_closed);
+    /* The closure is read when it is called. */
+    closure.cd = (void *)7;
+    collect();
+    CHECK(closed == 7);
     far_down(make_cycle);
     collect();
     if (ran != 4 || !warned) fprintf(stderr, "%ld ran, %ld warnings\n", ran, warned);

@@ -1,5 +1,4 @@
-//! The library, and the folder in which programs find it as libgc.so.1. It is the one that ships, optimised: the frames of a debug
-//! build are so large that words of earlier calls stay in their holes, and programs that count what dies would find some alive.
+//! The library, and the folder in which programs find it as libgc.so.1. It is the one that ships, optimised.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};

@@ -46,6 +46,28 @@ fn the_parts_of_a_pause_are_told() {
     }
 }
 
+#[test]
+fn a_thread_settles_what_it_has_allocated() {
+    let heap = heap(FULL);
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    let objects = 100_000;
+    let mut bytes = 0;
+    for _ in 0..objects {
+        let object = mutator.allocate(node).unwrap();
+        bytes += mutator.find(object.as_ptr() as usize).unwrap().bytes;
+    }
+    let allocated = || heap.inspect().stats().allocated_bytes as usize;
+    let told = allocated();
+    assert!(told < bytes, "all was told without being settled: {told} of {bytes}");
+    mutator.settle();
+    // A span counts as a whole when it is opened.
+    let settled = allocated();
+    assert!((bytes..bytes + 65536).contains(&settled), "{settled} of {bytes}");
+    mutator.settle();
+    assert_eq!(allocated(), settled);
+}
+
 /// The statistics after a concurrent marking that was begun and ended by `end`.
 fn marked(end: impl Fn(&HeapBox, &Mutator)) -> Stats {
     let heap = heap(FULL.background_release(false));
