@@ -9,6 +9,7 @@ use crate::check::parts::SpaceParts;
 use crate::check::walker::Walker;
 use crate::check::{owned, snapshot};
 use crate::error::ValidationError;
+use crate::layout::shape::ScanKind;
 use crate::layout::shapes::Shapes;
 use crate::marking_view::MarkingView;
 use crate::marks::{Collection, MarkSide};
@@ -164,6 +165,12 @@ impl<'s> Stopped<'s> {
         let counts = central.counts();
         let (bytes, left_by_arenas) = (counts.in_cycle, counts.left_in_cycle);
         AllocatedInCycle { bytes, left_by_arenas, mutators: central.mutators() }
+    }
+
+    /// Whether the span that begins at a page is a chunk of an arena: to inject a fault.
+    #[doc(hidden)]
+    pub fn is_arena_chunk(&self, page: PageIndex) -> bool {
+        self.heap().spans().entry(page).is(ScanKind::Arena)
     }
 
     /// Calls `f` with each span and its first page, in order of address.
