@@ -5,80 +5,26 @@
 //! storage (`slot`); data symbols are live settings, read where they count (`settings`). Functions of the program are called by
 //! "C-unwind", since they throw C++ exceptions, end their threads, or jump away.
 //!
-//! | module | contents |
+//! | folder | contents |
 //! |---|---|
-//! | `list` | all that is exported, and the state of each |
-//! | `symbols`, `variables`, `defaults` | the functions and variables made from it, and what the variables have at first |
-//! | `types` | the types of gc.h |
-//! | `slot` | a thread's mutator in thread-local storage |
-//! | `process`, `start`, `registration` | the heap of the process, and the mutator of a thread; how both begin |
-//! | `environment` | variables of the environment |
-//! | `settings`, `live` | getters and setters; what the heap follows |
-//! | `alloc` | allocation: the fast path and the slow one |
-//! | `strings`, `aligned` | copies of strings; aligned objects |
-//! | `kinds` | kinds of objects |
-//! | `descriptors`, `procedures`, `bitmaps`, `typed` | what the words of an object are; mark procedures; typed objects |
-//! | `chains` | many objects at once |
-//! | `held` | objects that the collector does not free |
-//! | `lookup`, `objects` | objects by their addresses, their end |
-//! | `address_map` | a map from addresses, in mapped memory |
-//! | `checks` | checks of pointers |
-//! | `interior` | which pointers into objects keep them |
-//! | `finalizers`, `links` | what is told of dead objects |
-//! | `threads`, `pthreads`, `stacks`, `blocking`, `lock` | threads |
+//! | `exports` | `list`: all that is exported, and the state of each; the functions and variables made from it; the types of gc.h; `debug` and `rest`: the nearest safe thing, and nothing |
+//! | `process` | the heap of the process, and the mutator of a thread: how both begin (`start`, `registration`), and where a thread keeps its own (`slot`); variables of the environment; `stress`: collections at every n-th allocation; `announce`: what `heapwood exec` is told |
+//! | `settings` | getters and setters; what the heap follows (`live`); the size of the heap |
+//! | `objects` | allocation: the fast path and the slow one (`alloc`), kinds, many at once (`chains`), objects that the collector does not free (`held`); objects by their addresses (`lookup`) and which pointers into them keep them (`interior`); checks of pointers |
+//! | `descriptors` | what the words of an object are; mark procedures; typed objects |
+//! | `finalizers` | what is told of dead objects; links |
+//! | `threads` | registration, `pthread_create` and its like, stacks, blocking, the allocation lock |
 //! | `roots` | ranges of roots, data of libraries |
-//! | `collections`, `phases` | asking for collections, what the program does in them |
-//! | `sizes`, `stats` | the size of the heap, statistics |
-//! | `log`, `report`, `printing` | texts, warnings, errors, lines about collections |
-//! | `announce` | what `heapwood exec` is told |
-//! | `stress` | collections at every n-th allocation |
-//! | `debug`, `rest` | the nearest safe thing; nothing |
+//! | `collections` | asking for collections, what the program does in them (`phases`), statistics |
+//! | `report` | warnings, errors, texts, lines about collections |
 
-#[macro_use]
-mod list;
-
-mod address_map;
-mod aligned;
-mod alloc;
-mod announce;
-mod bitmaps;
-mod blocking;
-mod chains;
-mod checks;
 mod collections;
-mod debug;
-mod defaults;
 mod descriptors;
-mod environment;
+mod exports;
 mod finalizers;
-mod held;
-mod interior;
-mod kinds;
-mod links;
-mod live;
-mod lock;
-mod log;
-mod lookup;
 mod objects;
-mod phases;
-mod printing;
-mod procedures;
 mod process;
-mod pthreads;
-mod registration;
 mod report;
-mod rest;
 mod roots;
 mod settings;
-mod sizes;
-mod slot;
-mod stacks;
-mod start;
-mod stats;
-mod stress;
-mod strings;
-mod symbols;
 mod threads;
-mod typed;
-mod types;
-mod variables;

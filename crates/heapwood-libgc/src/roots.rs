@@ -1,9 +1,9 @@
 //! Roots that the program adds and removes, and the data of the program and its libraries, which the heap reads itself. It has the
 //! ranges as a set of addresses. Invariant: what was added is a root until the program has removed it.
 
+use crate::exports::types::{HasStaticRoots, Ptr};
 use crate::process::heap;
 use crate::report;
-use crate::types::{HasStaticRoots, Ptr};
 use core::ffi::{c_char, c_int};
 use heapwood_gc::RootError;
 use heapwood_layout::WORD;

@@ -13,7 +13,7 @@ macro_rules! names {
     };
 }
 
-#[path = "../../src/list.rs"]
+#[path = "../../src/exports/list.rs"]
 #[macro_use]
 mod list;
 symbol_list!(names);
