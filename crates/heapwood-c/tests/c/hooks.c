@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LENGTH = 2000 };
+enum { LENGTH = 2000, KEPT = 16 };
 
 static hw_heap *heap;
 static hw_type type;
@@ -53,7 +53,7 @@ static void fill_cache(hw_mutator *m) {
 int main(int argc, char **argv) {
     hw_options options;
     hw_error why;
-    struct node *list = NULL;
+    struct node *lists[KEPT] = {NULL};
     bool beside = argc > 1 && strcmp(argv[1], "beside") == 0;
     bool verify = argc > 1 && strcmp(argv[1], "verify") == 0;
     hw_options_init(&options);
@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
     CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK);
     type = node_type_of(heap);
     CHECK(hw_attach(heap, NULL, &mine, NULL) == HW_OK);
-    CHECK(hw_root_slots(heap, &list, 1, NULL) != 0);
+    CHECK(hw_root_slots(heap, lists, KEPT, NULL) != 0);
     CHECK(hw_full_collections(NULL) == 0 && hw_full_collections(heap) == 0);
     CHECK(hw_on_collection(NULL, tell, NULL, &why) == HW_EINVAL && strstr(why.text, "heap is NULL") != NULL);
 
@@ -75,11 +75,13 @@ int main(int argc, char **argv) {
     CHECK(told.full == 1 && cache[0] == NULL && cached_in == 1 && hw_full_collections(heap) == 1);
     CHECK(hw_collect_young(mine) == HW_OK);
     CHECK(told.ends >= 2);
-    /* Until many have been, by themselves: those beside the program, too, on this thread. */
+    /* Until many have been, by themselves: those beside the program, too, on this thread. Lists live long enough to become old, so
+       that full collections come whatever young ones cost. */
     for (uint64_t round = 0; round < 100000 && (told.full < 10 || told.beside < (beside ? 5 : 0)); round++) {
-        list = NULL;
-        for (uint64_t i = 0; i < LENGTH; i++) list = extend(mine, type, list, i);
-        walk(list, LENGTH, 0);
+        struct node **list = &lists[round % KEPT];
+        *list = NULL;
+        for (uint64_t i = 0; i < LENGTH; i++) *list = extend(mine, type, *list, i);
+        walk(*list, LENGTH, 0);
     }
     CHECK(told.full >= 10 && told.starts == told.ends && told.refused == told.starts + told.ends);
     CHECK(!beside || told.beside >= 5);
@@ -95,7 +97,7 @@ int main(int argc, char **argv) {
         alarm(60);
         uint64_t before = told.full;
         CHECK(hw_collect(mine) == HW_OK && told.full > before);
-        walk(list, LENGTH, 0);
+        walk(lists[0], LENGTH, 0);
         _exit(0);
     }
     CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
@@ -103,7 +105,7 @@ int main(int argc, char **argv) {
     uint64_t ends = told.ends;
     CHECK(hw_on_collection(heap, NULL, NULL, NULL) == HW_OK);
     CHECK(hw_collect(mine) == HW_OK && told.ends == ends);
-    walk(list, LENGTH, 0);
+    walk(lists[0], LENGTH, 0);
     CHECK(hw_detach(mine) == HW_OK);
     CHECK(hw_heap_destroy(heap, NULL) == HW_OK);
     puts("each pause is told");
