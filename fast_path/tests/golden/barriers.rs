@@ -20,6 +20,7 @@ const ORDER_STORES: &[(&str, &[&str])] = &[
             "reuse",
             "reuse_lately_freed",
             "continue_run",
+            "next_run",
         ],
     ),
     ("large objects", &["finish", "allocate_large"]),

@@ -1,9 +1,9 @@
 //! A cell that one thread changes and others may load at any time: a cursor, which the inline fast path moves by a plain
 //! store. Invariant: to its owner it is a [`Cell`], so its machine code is one; others load it as an atomic word. By the
 //! language's rules that is a race; processors load and store an aligned word whole (docs/design/memory-order.md). Under loom
-//! it is an atomic word for both, which a model can watch.
+//! it is an atomic word for both, which a model can watch, and under ThreadSanitizer, too, which would report each load.
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, heapwood_tsan)))]
 use core::cell::Cell;
 use core::sync::atomic::Ordering;
 use heapwood_os::threads::watched::AtomicUsize;
@@ -12,9 +12,12 @@ use heapwood_os::threads::watched::Watch;
 
 /// The cell.
 #[repr(transparent)]
-pub(super) struct SharedCell(#[cfg(not(loom))] Cell<usize>, #[cfg(loom)] AtomicUsize);
+pub(super) struct SharedCell(
+    #[cfg(not(any(loom, heapwood_tsan)))] Cell<usize>,
+    #[cfg(any(loom, heapwood_tsan))] AtomicUsize,
+);
 
-#[cfg(not(loom))]
+#[cfg(not(any(loom, heapwood_tsan)))]
 impl SharedCell {
     /// Its owner's value.
     #[inline(always)]
@@ -35,7 +38,7 @@ impl SharedCell {
     }
 }
 
-#[cfg(loom)]
+#[cfg(any(loom, heapwood_tsan))]
 impl SharedCell {
     pub(super) fn get(&self) -> usize {
         self.0.load(Ordering::Relaxed)
@@ -49,7 +52,7 @@ impl SharedCell {
         &self.0
     }
 
-    #[cfg(test)]
+    #[cfg(all(test, loom))]
     pub(super) fn watch(&self, watch: &Watch) {
         watch.add(&self.0);
     }

@@ -159,7 +159,7 @@ impl World {
         if self.wills.all.len() >= MOST {
             return Ok(());
         }
-        let kind = [Kind::Ordered, Kind::Ordered, Kind::AtOnce, Kind::Data][self.rng.below(4)];
+        let kind = [Kind::Ordered, Kind::AtOnce, Kind::Data][self.rng.below(3)];
         let queue = self.wills.queues[self.rng.below(2)];
         self.wills.tags += 1;
         let (tag, object) =

@@ -114,10 +114,10 @@ impl World {
         if self.settings.disturbed() && self.rng.one_in(250) {
             return self.answer_in_handler();
         }
-        if self.has_weak() && self.rng.one_in(if self.settings.mostly_weak { 4 } else { 20 }) {
-            return match self.rng.below(8) {
+        if self.has_weak() && self.rng.one_in(if self.settings.mostly_weak { 3 } else { 16 }) {
+            return match self.rng.below(10) {
                 0..4 => self.use_ephemerons(),
-                4 => self.use_finalizers(),
+                4 | 8 | 9 => self.use_finalizers(),
                 5 | 6 => self.use_links(),
                 _ => self.use_tables(),
             };
