@@ -3,6 +3,8 @@
 //! marking meets the dead ones alone. Invariant: what a marker has listed comes to its marking's lists when the marker ends, whatever
 //! ends it.
 
+use super::ephemerons::lists;
+use super::mode::Scope;
 use crate::inject::{Fault, FaultInjector};
 use crate::state::{Ephemeron, List, OfMarking, State};
 
@@ -17,9 +19,9 @@ pub(super) struct Undecided<'h> {
 }
 
 impl<'h> Undecided<'h> {
-    /// None, of a marking with the snapshot's scope, or another.
-    pub(super) fn new(state: &'h State, is_session: bool) -> Self {
-        let of = state.ephemerons().of(is_session);
+    /// None, of a marking with this scope.
+    pub(super) fn new<S: Scope>(state: &'h State) -> Self {
+        let (of, is_session) = (lists::<S>(state.ephemerons()), S::SNAPSHOT && !S::ON_TRIAL);
         Undecided { of, is_session, list: List::default(), waiting: List::default(), faults: state.faults() }
     }
 

@@ -45,6 +45,8 @@ pub(crate) struct FinalizerOrder<'t> {
     index: &'t Index,
     /// The list of their entries.
     head: u32,
+    /// That of dying objects without an order, which come back, too.
+    at_once: u32,
     roots: Cell<u32>,
     /// Those that were met, and are not followed yet.
     work: Cell<u32>,
@@ -60,12 +62,13 @@ pub(crate) struct FinalizerOrder<'t> {
 }
 
 impl<'t> FinalizerOrder<'t> {
-    /// Of a list of entries whose objects are dead.
-    pub(super) fn new(entries: &'t Entries, index: &'t Index, head: u32) -> Self {
+    /// Of a list of entries whose objects are dead, beside one of those that come at once.
+    pub(super) fn new(entries: &'t Entries, index: &'t Index, (head, at_once): (u32, u32)) -> Self {
         FinalizerOrder {
             entries,
             index,
             head,
+            at_once,
             roots: Cell::new(NONE),
             work: Cell::new(NONE),
             current: Cell::new(NONE),
@@ -111,8 +114,14 @@ impl<'t> FinalizerOrder<'t> {
         });
     }
 
-    /// Finds roots; `visit` follows all that an object leads to, unless it was visited, and says whether it was not.
+    /// Calls `f` with each object that comes back and waits for none.
+    pub(crate) fn for_each_at_once(&self, mut f: impl FnMut(usize)) {
+        self.entries.for_each(self.at_once, |_, entry| f(entry.object.get()));
+    }
+
+    /// Finds roots, anew each time; `visit` follows all that an object leads to, unless it was visited, and says whether it was not.
     pub(crate) fn try_roots(&self, mut visit: impl FnMut(usize) -> bool) {
+        self.roots.set(NONE);
         self.for_each_object(|number, object| {
             if visit(object) {
                 self.entries.met(number).next_root.set(self.roots.replace(number));
@@ -316,7 +325,7 @@ mod tests {
 
         /// The stages of the entries by object, and the circles.
         fn ordered(&self, has_trial: bool) -> (Vec<(usize, Stage)>, u64) {
-            let order = FinalizerOrder::new(&self.entries, &self.index, self.head);
+            let order = FinalizerOrder::new(&self.entries, &self.index, (self.head, NONE));
             let object = |address: usize| address / 16 - 1;
             let mut tried = HashSet::new();
             order.try_roots(|root| {
