@@ -8,6 +8,7 @@
 use super::bits::MarkBits;
 use super::mode::{Limit, Mode, Scope, UnmarkedKey};
 use super::queue::Marker;
+use super::undecided::lists;
 use crate::inject::Fault;
 use crate::state::{Ephemeron, Ephemerons, List, OfMarking, PendingIndex, State};
 use heapwood_heap::{Collection, ScanKind};
@@ -139,11 +140,6 @@ impl<'p, S: Scope + 'p, M: Mode<Scope = Pending<'p, S>>> Marker<'_, M> {
         });
         ephemerons.add_looked(looked);
     }
-}
-
-/// Those that a marking of this scope has listed.
-pub(super) fn lists<S: Scope>(ephemerons: &Ephemerons) -> &OfMarking {
-    if S::ON_TRIAL { ephemerons.on_trial() } else { ephemerons.of(S::SNAPSHOT) }
 }
 
 fn ephemerons_of(state: &State) -> &OfMarking {

@@ -3,10 +3,14 @@
 //! marking meets the dead ones alone. Invariant: what a marker has listed comes to its marking's lists when the marker ends, whatever
 //! ends it.
 
-use super::ephemerons::lists;
 use super::mode::Scope;
 use crate::inject::{Fault, FaultInjector};
-use crate::state::{Ephemeron, List, OfMarking, State};
+use crate::state::{Ephemeron, Ephemerons, List, OfMarking, State};
+
+/// Those that a marking of this scope has listed.
+pub(super) fn lists<S: Scope>(ephemerons: &Ephemerons) -> &OfMarking {
+    if S::ON_TRIAL { ephemerons.on_trial() } else { ephemerons.of(S::SNAPSHOT) }
+}
 
 /// The ephemerons that a marker has come to and that are undecided.
 pub(super) struct Undecided<'h> {
