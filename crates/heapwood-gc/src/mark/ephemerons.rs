@@ -19,8 +19,8 @@ impl<M: Mode> Marker<'_, M> {
         // SAFETY: an object of this kind is there, and is not freed while a marking goes on.
         let ephemeron = unsafe { Ephemeron::at(address) };
         match self.key(ephemeron) {
-            _ if self.faults.fails(Fault::EphemeronKeyTaken) => self.push(ephemeron.value()),
             UnmarkedKey::IsKept => self.push(ephemeron.value()),
+            _ if self.faults.fails(Fault::EphemeronKeyTaken) => self.push(ephemeron.value()),
             UnmarkedKey::MayCome => self.undecided().add(ephemeron),
             UnmarkedKey::IsLost => {}
         }

@@ -1,6 +1,7 @@
 //! Marking after the end of a marking: what finalisers revive. Objects that wait for each other are followed one by one, by one
 //! thread, on trial and then in earnest (`state/finalizers/order.rs` has the algorithm); all others like roots, with the
-//! helpers of the marking. A trial has its marks on a side of its own, whose memory is given back at once.
+//! helpers of the marking. A trial has its marks on a side of its own, whose memory is given back at once, and lists of ephemerons of
+//! its own, which are forgotten before the marking itself lists any of them.
 //! Invariant: it marks on the side of the marking that has ended, and nothing outside that marking's scope.
 
 use super::bits::{MarkBits, Plain};

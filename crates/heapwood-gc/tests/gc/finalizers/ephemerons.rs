@@ -5,6 +5,7 @@ use super::*;
 use crate::weak::ephemeron;
 use heapwood_gc::FinalizeOrder;
 use heapwood_gc::settings::options::Generational;
+use heapwood_os::testing::faulty::Faulty;
 
 const ALL: [Config; 8] = [
     FULL,
@@ -146,4 +147,101 @@ fn chains_of_ephemerons_are_chains_of_objects() {
     // A circle: what it leads to waits for it.
     Graph { orders: &[ORDERED; 4], edges: &[(2, 0), (2, 3)], ephemerons: &[(0, 0, 1), (1, 0, 2)], live: &[] }
         .expect(&[&[(0, true), (1, true), (2, true)], &[(3, false)]]);
+}
+
+/// The objects that collections queue, until nothing is registered.
+fn all_tags(heap: &Heap, mutator: &Mutator) -> Vec<usize> {
+    let mut all = Vec::new();
+    while heap.finalizers().0 > 0 {
+        mutator.collect().unwrap();
+        let found = core::iter::from_fn(|| mutator.next_finalized(OWN).unwrap());
+        let before = all.len();
+        all.extend(found.map(|taken| taken.tag));
+        assert!(all.len() > before, "nothing is ready, {:?} are registered", heap.finalizers());
+    }
+    all
+}
+
+/// Looks at each ephemeron of a long chain: when it is found to wait, when it joins its chain, twice when heads double, and when its key
+/// is found.
+const MOST_LOOKS: u64 = 6;
+
+/// The first key leads to a list of the ephemerons, which begins with the first of them, or with the last; the last value waits.
+#[test]
+fn the_order_among_a_long_chain_takes_linear_time() {
+    for backwards in [false, true] {
+        const MANY: usize = 20_000;
+        let heap = heap(PRECISE.concurrent(Concurrent::Off));
+        let mutator = attach(&heap);
+        let node = node_type(&heap);
+        // The list, the two ends of the last ephemeron, and the first key and the last value.
+        let mut roots = Slots::new(&heap, 4);
+        roots.set(1, new(&mutator, node));
+        roots.set(3, roots.get(1));
+        for _ in 0..MANY {
+            roots.set(2, new(&mutator, node));
+            let (key, value) = if backwards { (1, 2) } else { (2, 1) };
+            let made = ephemeron(&mutator, roots.get(key), roots.get(value));
+            roots.set(1, roots.get(2));
+            roots.set(2, made);
+            let item = new(&mutator, node);
+            put(item, 0, roots.get(0));
+            put(item, 1, roots.get(2));
+            roots.set(0, item);
+        }
+        let (first, last) = if backwards { (3, 1) } else { (1, 3) };
+        link(&mutator, roots.get(first), 0, roots.get(0));
+        for slot in [last, first] {
+            let object = NonNull::new(roots.get(slot) as *mut u8).unwrap();
+            mutator.finalize(object, OWN, FinalizeOrder::Ordered, usize::from(slot == last)).unwrap();
+        }
+        (0..4).for_each(|slot| roots.set(slot, 0));
+        let before = heap.inspect().stats().weak_looked;
+        mutator.collect().unwrap();
+        let looked = heap.inspect().stats().weak_looked - before;
+        assert!(looked <= MOST_LOOKS * MANY as u64, "backwards {backwards}: {looked} steps for {MANY}");
+        assert_eq!(
+            mutator.next_finalized(OWN).unwrap().map(|taken| (taken.tag, taken.in_circle)),
+            Some((0, false))
+        );
+        assert_eq!((heap.finalizers(), all_tags(&heap, &mutator)), ((1, 0), vec![1]));
+        assert_swept_and_valid(&heap);
+    }
+}
+
+/// Without memory for a trial the order may be another, and nothing else.
+#[test]
+fn a_kernel_that_refuses_loses_no_value_of_an_ephemeron() {
+    let mut refused_to_collections = 0;
+    for refused in 0..12 {
+        let kernel: &'static Faulty = Box::leak(Box::default());
+        let heap = Heap::create(kernel, FULL.concurrent(Concurrent::Off).background_release(false)).unwrap();
+        let mutator = attach(&heap);
+        let (mut roots, node) = (Slots::new(&heap, 5), node_type(&heap));
+        (0..4).for_each(|i| roots.set(i, new(&mutator, node)));
+        // The first leads to the ephemeron of the second, which the third leads to; the value leads to a number.
+        roots.set(4, ephemeron(&mutator, roots.get(1), roots.get(3)));
+        link(&mutator, roots.get(0), 0, roots.get(4));
+        link(&mutator, roots.get(2), 0, roots.get(1));
+        put(roots.get(3), 2, 77);
+        for i in [3, 1, 2, 0] {
+            let object = NonNull::new(roots.get(i) as *mut u8).unwrap();
+            mutator.finalize(object, OWN, FinalizeOrder::Ordered, i).unwrap();
+        }
+        let value = roots.get(3);
+        (0..5).for_each(|i| roots.set(i, 0));
+        let before = kernel.requests();
+        kernel.refuse(refused);
+        mutator.collect().unwrap();
+        assert_eq!(get(value, 2), 77, "what comes later is kept");
+        let mut all: Vec<_> =
+            core::iter::from_fn(|| mutator.next_finalized(OWN).unwrap()).map(|taken| taken.tag).collect();
+        all.extend(all_tags(&heap, &mutator));
+        all.sort_unstable();
+        assert_eq!(all, [0, 1, 2, 3], "request {refused} was refused");
+        refused_to_collections += usize::from(kernel.requests() - before > refused);
+        kernel.relent();
+        assert_valid(&heap);
+    }
+    assert!(refused_to_collections >= 4, "{refused_to_collections} refused to collections");
 }

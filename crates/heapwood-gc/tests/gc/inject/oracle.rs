@@ -126,7 +126,6 @@ planted_in_finalisers_and_weak_things! {
     links_that_are_cleared_early_are_caught = false, LinkEarly, 5, 25, 90;
     // 19 or 20 of 20.
     links_that_are_cleared_late_are_caught = true, LinkLate, 2, 17, 85;
-    links_in_what_died_that_stay_are_caught = false, LinkKept, 1, 25, 90;
     // 17 to 20 of 25, and 20 to 24: an object that comes back has to have a long link, or be a key.
     long_links_that_are_cleared_with_short_ones_are_caught = false, LongLinkEarly, 1, 25, 50;
     weak_keys_that_are_cleared_after_they_came_back_are_caught = false, RevivedKeyKept, 1, 25, 60;
