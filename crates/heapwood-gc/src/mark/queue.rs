@@ -142,7 +142,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             live_objects: 0,
             twice: (0, 0),
             faults: state.faults(),
-            undecided: Undecided::new(state, M::Scope::SNAPSHOT),
+            undecided: Undecided::new::<M::Scope>(state),
         }
     }
 

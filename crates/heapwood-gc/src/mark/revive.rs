@@ -1,11 +1,13 @@
 //! Marking after the end of a marking: what finalisers revive. Objects that wait for each other are followed one by one, by one
 //! thread, on trial and then in earnest (`state/finalizers/order.rs` has the algorithm); all others like roots, with the
-//! helpers of the marking. A trial has its marks on a side of its own, whose memory is given back at once.
+//! helpers of the marking. A trial has its marks on a side of its own, whose memory is given back at once, and lists of ephemerons of
+//! its own, which are forgotten before the marking itself lists any of them.
 //! Invariant: it marks on the side of the marking that has ended, and nothing outside that marking's scope.
 
 use super::bits::{MarkBits, Plain};
+use super::ephemerons::Pending;
 use super::marking::{Marking, graph};
-use super::mode::{Alone, Composed, Full, Mode, NextWork, Revival, Unlimited};
+use super::mode::{Alone, Composed, Full, Mode, NextWork, OnTrial, Revival, Scope, Unlimited};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::stack::MarkStacks;
 use crate::pause::Pause;
@@ -42,8 +44,6 @@ impl Revived {
         (self == Revived::YoungInSnapshot).then(|| pause.world().mark_side(Collection::Full))
     }
 }
-
-type ReviveMode<'h, const SNAPSHOT: bool> = Composed<Alone<'h>, Revival<'h, SNAPSHOT>, Unlimited>;
 
 impl Marking {
     /// Marks what dying objects lead to, one after the other, and those that are reached; finds out which others wait for.
@@ -87,10 +87,10 @@ impl Marking {
         match revived {
             Revived::Full => self.settle(pause, Full, Unlimited),
             Revived::Young | Revived::YoungInSnapshot => {
-                self.settle(pause, Revival::<false> { only: None, also, met: None }, Unlimited)
+                self.settle(pause, Revival::<false> { also, met: None, kept: None }, Unlimited)
             }
             Revived::Snapshot => {
-                self.settle(pause, Revival::<true> { only: None, also, met: None }, Unlimited)
+                self.settle(pause, Revival::<true> { also, met: None, kept: None }, Unlimited)
             }
         }
     }
@@ -98,10 +98,7 @@ impl Marking {
 
 type Parts<'h, 'p> = (Graph<'h>, &'h Pause<'p>, Option<MarkSide>);
 
-fn mode<'h, const SNAPSHOT: bool>(
-    pause: &'h Pause<'_>,
-    scope: Revival<'h, SNAPSHOT>,
-) -> ReviveMode<'h, SNAPSHOT> {
+fn mode<'h, S: Scope>(pause: &'h Pause<'_>, scope: S) -> Composed<Alone<'h>, S, Unlimited> {
     Composed { team: Alone::new(pause.world()), scope, limit: Unlimited }
 }
 
@@ -111,7 +108,7 @@ fn all<const SNAPSHOT: bool>(
     begin: impl FnOnce(&mut dyn ScanRoots),
 ) -> MarkTotals {
     let pagemap = Pagemap::new();
-    let scope = Revival::<SNAPSHOT> { only: None, also, met: None };
+    let scope = Revival::<SNAPSHOT> { also, met: None, kept: None };
     let mut marker = Marker::new(graph, stacks, &pagemap, mode(pause, scope));
     begin(&mut marker);
     marker.drain()
@@ -127,14 +124,10 @@ fn in_order<const SNAPSHOT: bool>(
     let trial = order.is_of_several().then(|| Trial::begin(kernel, pause.space())).flatten();
     match &trial {
         None => order.try_roots(|_| true),
-        Some(trial) => {
-            let scope = Revival::<SNAPSHOT> { only: Some((false, graph.marks)), also: None, met: None };
-            let on_trial = Graph { marks: trial.side, ..graph };
-            let mut marker = Marker::new(on_trial, stacks, &pagemap, mode(pause, scope));
-            order.try_roots(|object| marker.try_object(object));
-        }
+        Some(trial) => on_trial::<SNAPSHOT>(kernel, (graph, pause, trial.side), stacks, order),
     }
-    let marked = in_earnest::<SNAPSHOT>((graph, pause, also), stacks, order);
+    let kept = trial.as_ref().map(|trial| trial.side);
+    let marked = in_earnest::<SNAPSHOT>((graph, pause, also), kept, stacks, order);
     let again =
         trial.as_ref().filter(|_| order.is_unsettled()).and_then(|_| Trial::begin(kernel, pause.space()));
     match (&trial, &again) {
@@ -144,9 +137,9 @@ fn in_order<const SNAPSHOT: bool>(
                 found.set(found.get() || object == sought.get());
                 object != sought.get()
             };
-            let scope = Revival::<SNAPSHOT> { only: Some((true, trial.side)), also: None, met: Some(&met) };
-            let on_trial = Graph { marks: again.side, ..graph };
-            let mut marker = Marker::new(on_trial, stacks, &pagemap, mode(pause, scope));
+            let scope = OnTrial::<SNAPSHOT> { marked: graph.marks, kept: Some(trial.side), met: Some(&met) };
+            let graph = Graph { marks: again.side, ..graph };
+            let mut marker = Marker::new(graph, stacks, &pagemap, mode(pause, scope));
             order.settle(|from, to| {
                 sought.set(to);
                 found.set(false);
@@ -159,8 +152,40 @@ fn in_order<const SNAPSHOT: bool>(
     marked
 }
 
+/// Finds the roots, and marks on `side` what is revived: what dying objects of an order lead to, and all the others where that depends
+/// on an ephemeron whose key was not met before it. An ephemeron leads to its value if its key is kept. What is kept is known
+/// when all is marked, so then roots are looked for a second time.
+fn on_trial<const SNAPSHOT: bool>(
+    kernel: KernelRef,
+    (graph, pause, side): (Graph<'_>, &Pause<'_>, MarkSide),
+    stacks: &mut MarkStacks,
+    order: &FinalizerOrder<'_>,
+) {
+    let (pagemap, ephemerons) = (Pagemap::new(), pause.state().ephemerons());
+    let scope = OnTrial::<SNAPSHOT> { marked: graph.marks, kept: None, met: None };
+    let on = |side| Graph { marks: side, ..graph };
+    ephemerons.begin_trial();
+    let mut marker = Marker::new(on(side), stacks, &pagemap, mode(pause, scope));
+    order.try_roots(|object| marker.try_object(object));
+    drop(marker);
+    if ephemerons.on_trial().are_undecided() && ephemerons.begin_fixed_point_of_trial().is_ok() {
+        let mut marker =
+            Marker::new(on(side), stacks, &pagemap, mode(pause, Pending::new(scope, ephemerons)));
+        order.for_each_at_once(|object| _ = marker.try_object(object));
+        marker.settle(ephemerons);
+        drop(marker);
+        if let Some(second) = Trial::begin(kernel, pause.space()) {
+            let scope = OnTrial::<SNAPSHOT> { kept: Some(side), ..scope };
+            let mut marker = Marker::new(on(second.side), stacks, &pagemap, mode(pause, scope));
+            order.try_roots(|object| marker.try_object(object));
+        }
+    }
+    ephemerons.end_trial();
+}
+
 fn in_earnest<const SNAPSHOT: bool>(
     (graph, pause, also): Parts<'_, '_>,
+    kept: Option<MarkSide>,
     stacks: &mut MarkStacks,
     order: &FinalizerOrder<'_>,
 ) -> MarkTotals {
@@ -174,7 +199,7 @@ fn in_earnest<const SNAPSHOT: bool>(
         }
         after == AfterMet::Scan
     };
-    let scope = Revival::<SNAPSHOT> { only: None, also, met: Some(&met) };
+    let scope = Revival::<SNAPSHOT> { also, met: Some(&met), kept };
     let mut marker = Marker::new(graph, stacks, &pagemap, mode(pause, scope));
     // SAFETY: dying objects are the heap's, whose bits are committed; one thread marks.
     let is_marked = |object| unsafe { Plain::is_set(marks, object) };

@@ -3,8 +3,14 @@
 //! marking meets the dead ones alone. Invariant: what a marker has listed comes to its marking's lists when the marker ends, whatever
 //! ends it.
 
+use super::mode::Scope;
 use crate::inject::{Fault, FaultInjector};
-use crate::state::{Ephemeron, List, OfMarking, State};
+use crate::state::{Ephemeron, Ephemerons, List, OfMarking, State};
+
+/// Those that a marking of this scope has listed.
+pub(super) fn lists<S: Scope>(ephemerons: &Ephemerons) -> &OfMarking {
+    if S::ON_TRIAL { ephemerons.on_trial() } else { ephemerons.of(S::SNAPSHOT) }
+}
 
 /// The ephemerons that a marker has come to and that are undecided.
 pub(super) struct Undecided<'h> {
@@ -17,9 +23,9 @@ pub(super) struct Undecided<'h> {
 }
 
 impl<'h> Undecided<'h> {
-    /// None, of a marking with the snapshot's scope, or another.
-    pub(super) fn new(state: &'h State, is_session: bool) -> Self {
-        let of = state.ephemerons().of(is_session);
+    /// None, of a marking with this scope.
+    pub(super) fn new<S: Scope>(state: &'h State) -> Self {
+        let (of, is_session) = (lists::<S>(state.ephemerons()), S::SNAPSHOT && !S::ON_TRIAL);
         Undecided { of, is_session, list: List::default(), waiting: List::default(), faults: state.faults() }
     }
 

@@ -27,13 +27,16 @@ pub(super) fn memory_for(live_bytes: u64) {
 mod tests {
     use super::*;
 
+    /// What is resident is the whole process's, so other tests must not run beside it.
     #[test]
     fn memory_is_given_back() {
-        const LIVE: u64 = 64 << 20;
-        let resident = || heapwood_os::process::usage::resident_memory().unwrap();
-        let before = resident();
-        memory_for(LIVE);
-        let after = resident();
-        assert!(after < before + LIVE, "{before} before, {after} after");
+        heapwood_gc_testing::in_child(|| {
+            const LIVE: u64 = 64 << 20;
+            let resident = || heapwood_os::process::usage::resident_memory().unwrap();
+            let before = resident();
+            memory_for(LIVE);
+            let after = resident();
+            assert!(after < before + LIVE, "{before} before, {after} after");
+        });
     }
 }

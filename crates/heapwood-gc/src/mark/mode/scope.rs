@@ -11,6 +11,8 @@ pub(in crate::mark) trait Scope {
     /// Only objects that existed when a concurrent marking took its snapshot. Such a marking defers nothing but the
     /// edges of objects.
     const SNAPSHOT: bool = false;
+    /// It marks beside the marking that has ended, and has lists of ephemerons of its own.
+    const ON_TRIAL: bool = false;
 
     /// Whether it may mark the object of an edge.
     #[inline(always)]
@@ -23,6 +25,23 @@ pub(in crate::mark) trait Scope {
     fn marked(&self, _: usize) -> bool {
         true
     }
+
+    /// What is known of the key of an ephemeron that has no mark of this marking.
+    #[inline(always)]
+    fn unmarked_key(&self, _: usize) -> UnmarkedKey {
+        UnmarkedKey::MayCome
+    }
+}
+
+/// The key of an ephemeron, which a marking has not marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::mark) enum UnmarkedKey {
+    /// It may be marked yet.
+    MayCome,
+    /// Something else keeps it, or will.
+    IsKept,
+    /// Nothing keeps it, and the ephemeron need not be listed.
+    IsLost,
 }
 
 /// Every object that can be reached.
@@ -78,26 +97,18 @@ impl Scope for Snapshot {
 /// marking has ended, and only objects of its snapshot are dead.
 #[derive(Clone, Copy)]
 pub(in crate::mark) struct Revival<'h, const SNAPSHOT: bool> {
-    /// Objects with a mark here are left alone, if this is false, or others, if it is true.
-    pub(in crate::mark) only: Option<(bool, MarkSide)>,
     /// This side takes the marks, too.
     pub(in crate::mark) also: Option<MarkSide>,
     /// Whether an object that was marked is to be scanned now.
     pub(in crate::mark) met: Option<&'h dyn Fn(usize) -> bool>,
+    /// Objects with a mark here will have one, too.
+    pub(in crate::mark) kept: Option<MarkSide>,
 }
 
 impl<const SNAPSHOT: bool> Scope for Revival<'_, SNAPSHOT> {
     /// Of a full collection the look-ups of a young one are right, and cost more.
     const KIND: Collection = if SNAPSHOT { Collection::Full } else { Collection::Young };
     const SNAPSHOT: bool = SNAPSHOT;
-
-    fn has(&self, object: usize) -> bool {
-        self.only.is_none_or(|(marked, side)| {
-            let (word, bit) = side.word(object);
-            // SAFETY: edges lie below the committed end, whose bits are committed.
-            (unsafe { (*word).load(Ordering::Relaxed) } & bit != 0) == marked
-        })
-    }
 
     fn marked(&self, object: usize) -> bool {
         if let Some(side) = self.also {
@@ -106,4 +117,55 @@ impl<const SNAPSHOT: bool> Scope for Revival<'_, SNAPSHOT> {
         }
         self.met.is_none_or(|met| met(object))
     }
+
+    fn unmarked_key(&self, key: usize) -> UnmarkedKey {
+        match self.kept.is_some_and(|kept| has_mark(kept, key)) {
+            true => UnmarkedKey::IsKept,
+            false => UnmarkedKey::MayCome,
+        }
+    }
+}
+
+/// The same on trial, beside the marking that has ended: what it does not mark, and finalisers may revive.
+#[derive(Clone, Copy)]
+pub(in crate::mark) struct OnTrial<'h, const SNAPSHOT: bool> {
+    /// The side that the marking has marked.
+    pub(in crate::mark) marked: MarkSide,
+    /// All that is revived, if that is known.
+    pub(in crate::mark) kept: Option<MarkSide>,
+    /// Whether an object that was marked is to be scanned now.
+    pub(in crate::mark) met: Option<&'h dyn Fn(usize) -> bool>,
+}
+
+impl<const SNAPSHOT: bool> Scope for OnTrial<'_, SNAPSHOT> {
+    const KIND: Collection = <Revival<'static, SNAPSHOT> as Scope>::KIND;
+    const SNAPSHOT: bool = SNAPSHOT;
+    const ON_TRIAL: bool = true;
+
+    /// What is kept is asked first: when it is known the marking may have gone on.
+    fn has(&self, object: usize) -> bool {
+        match self.kept {
+            Some(kept) => has_mark(kept, object),
+            None => !has_mark(self.marked, object),
+        }
+    }
+
+    fn marked(&self, object: usize) -> bool {
+        self.met.is_none_or(|met| met(object))
+    }
+
+    fn unmarked_key(&self, key: usize) -> UnmarkedKey {
+        match (has_mark(self.marked, key), self.kept) {
+            (true, _) => UnmarkedKey::IsKept,
+            (false, None) => UnmarkedKey::MayCome,
+            (false, Some(kept)) if has_mark(kept, key) => UnmarkedKey::IsKept,
+            (false, Some(_)) => UnmarkedKey::IsLost,
+        }
+    }
+}
+
+fn has_mark(side: MarkSide, object: usize) -> bool {
+    let (word, bit) = side.word(object);
+    // SAFETY: edges and keys that die lie below the committed end, whose bits are committed.
+    unsafe { (*word).load(Ordering::Relaxed) & bit != 0 }
 }

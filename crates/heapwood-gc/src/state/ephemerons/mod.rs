@@ -129,6 +129,8 @@ pub(crate) struct Ephemerons {
     markings: AtomicUsize,
     pause: OfMarking,
     session: OfMarking,
+    /// Those of dead objects, while their order is looked for.
+    trial: OfMarking,
     looked: AtomicU64,
     cleared: AtomicU64,
     /// In verify mode.
@@ -143,6 +145,7 @@ impl Ephemerons {
             markings: AtomicUsize::new(0),
             pause: OfMarking::new(kernel, reservation)?,
             session: OfMarking::new(kernel, reservation)?,
+            trial: OfMarking::new(kernel, reservation)?,
             looked: AtomicU64::new(0),
             cleared: AtomicU64::new(0),
             keys: verifies.then(|| Keys::new(kernel, reservation)).transpose()?,
@@ -187,6 +190,28 @@ impl Ephemerons {
     /// child, at whatever point it had reached.
     pub(crate) fn give_up(&self) {
         self.pause.forget();
+        self.trial.forget();
+    }
+
+    /// Those of the trial that goes on in a pause.
+    pub(crate) fn on_trial(&self) -> &OfMarking {
+        &self.trial
+    }
+
+    /// A trial begins.
+    pub(crate) fn begin_trial(&self) {
+        self.trial.number.store(self.markings.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+    }
+
+    /// Asks for what the fixed point of a trial needs.
+    pub(crate) fn begin_fixed_point_of_trial(&self) -> Result<(), OsError> {
+        self.trial.index.begin()
+    }
+
+    /// Forgets what a trial has listed: then the marking may list it.
+    pub(crate) fn end_trial(&self) {
+        self.trial.forget();
+        self.trial.index.trim();
     }
 
     /// Adds to the ephemerons that fixed points have looked at.
@@ -217,14 +242,15 @@ impl Ephemerons {
 
     /// Ephemerons that were ever cleared, and how often collections have looked at one.
     pub(crate) fn counts(&self) -> (u64, u64) {
-        let steps = (self.pause.index.steps() + self.session.index.steps()) as u64;
+        let indexes = [&self.pause, &self.session, &self.trial].map(|of| of.index.steps());
+        let steps = indexes.into_iter().sum::<usize>() as u64;
         (self.cleared.load(Ordering::Relaxed), self.looked.load(Ordering::Relaxed) + steps)
     }
 }
 
 impl Mapped for Ephemerons {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
-        for_each_mapping_of(&[&self.pause.index, &self.session.index], f);
+        for_each_mapping_of(&[&self.pause.index, &self.session.index, &self.trial.index], f);
         if let Some(keys) = &self.keys {
             keys.for_each_mapping(f);
         }

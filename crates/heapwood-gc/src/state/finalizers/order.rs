@@ -9,8 +9,11 @@
 //! 4. What leads back may do so by way of what the root itself has followed. So where that leads to the root, and it has met others,
 //!    these are followed once more, among what the trial has marked.
 //!
-//! Each object is followed three times at most. Without memory for the trial each object counts as a root; then an object
-//! that leads to itself may come before one that leads there.
+//! An ephemeron counts as an edge to its value if its key is kept, in all passes alike; that is known when all that is revived is
+//! marked. So where the trial has met one before its key, it marks on to that end, and roots are looked for anew among these marks.
+//!
+//! Each object is followed three times at most, and once more for that. Without memory for the trial each object counts as a root;
+//! then an object that leads to itself may come before one that leads there.
 //! Invariants: of the dying at least one is ready; an object that is ready, and on no circle, is one that no other dying one
 //! leads to.
 
@@ -45,6 +48,8 @@ pub(crate) struct FinalizerOrder<'t> {
     index: &'t Index,
     /// The list of their entries.
     head: u32,
+    /// That of dying objects without an order, which come back, too.
+    at_once: u32,
     roots: Cell<u32>,
     /// Those that were met, and are not followed yet.
     work: Cell<u32>,
@@ -60,12 +65,13 @@ pub(crate) struct FinalizerOrder<'t> {
 }
 
 impl<'t> FinalizerOrder<'t> {
-    /// Of a list of entries whose objects are dead.
-    pub(super) fn new(entries: &'t Entries, index: &'t Index, head: u32) -> Self {
+    /// Of a list of entries whose objects are dead, beside one of those that come at once.
+    pub(super) fn new(entries: &'t Entries, index: &'t Index, (head, at_once): (u32, u32)) -> Self {
         FinalizerOrder {
             entries,
             index,
             head,
+            at_once,
             roots: Cell::new(NONE),
             work: Cell::new(NONE),
             current: Cell::new(NONE),
@@ -111,8 +117,14 @@ impl<'t> FinalizerOrder<'t> {
         });
     }
 
-    /// Finds roots; `visit` follows all that an object leads to, unless it was visited, and says whether it was not.
+    /// Calls `f` with each object that comes back and waits for none.
+    pub(crate) fn for_each_at_once(&self, mut f: impl FnMut(usize)) {
+        self.entries.for_each(self.at_once, |_, entry| f(entry.object.get()));
+    }
+
+    /// Finds roots, anew each time; `visit` follows all that an object leads to, unless it was visited, and says whether it was not.
     pub(crate) fn try_roots(&self, mut visit: impl FnMut(usize) -> bool) {
+        self.roots.set(NONE);
         self.for_each_object(|number, object| {
             if visit(object) {
                 self.entries.met(number).next_root.set(self.roots.replace(number));
@@ -156,8 +168,9 @@ impl<'t> FinalizerOrder<'t> {
             self.met_by_root.set(NONE);
             entry.stage.set(Stage::Followed);
             follow(FollowStep::Root(object));
-            let in_self = self.in_self.get();
             self.follow_met(&mut follow);
+            // Also where a full stack has hidden which of those that were met has led back.
+            let in_self = self.in_self.get();
             match is_marked(object) {
                 true => self.settle_circle(root, self.entries.met(root).by.get()),
                 false if in_self && self.met_by_root.get() != NONE => {
@@ -262,6 +275,9 @@ mod tests {
         index: Index,
         head: u32,
         marked: Vec<Cell<bool>>,
+        /// Before each so-manyth edge a full stack hides whose that is; 0 for never.
+        hidden: usize,
+        seen: Cell<usize>,
     }
 
     const fn address(object: usize) -> usize {
@@ -286,7 +302,7 @@ mod tests {
                 head = number;
             }
             let marked = edges.iter().map(|_| Cell::new(false)).collect();
-            Graph { edges, entries, index, head, marked }
+            Graph { edges, entries, index, head, marked, hidden: 0, seen: Cell::new(0) }
         }
 
         /// All that an object leads to by at least one edge.
@@ -303,6 +319,10 @@ mod tests {
             let mut left = vec![from];
             while let Some(at) = left.pop() {
                 for &to in &self.edges[at] {
+                    self.seen.set(self.seen.get() + 1);
+                    if self.hidden != 0 && self.seen.get().is_multiple_of(self.hidden) {
+                        order.forget_current();
+                    }
                     if !self.marked[to].replace(true) {
                         match order.met(address(to)) {
                             AfterMet::Scan => left.push(to),
@@ -316,7 +336,7 @@ mod tests {
 
         /// The stages of the entries by object, and the circles.
         fn ordered(&self, has_trial: bool) -> (Vec<(usize, Stage)>, u64) {
-            let order = FinalizerOrder::new(&self.entries, &self.index, self.head);
+            let order = FinalizerOrder::new(&self.entries, &self.index, (self.head, NONE));
             let object = |address: usize| address / 16 - 1;
             let mut tried = HashSet::new();
             order.try_roots(|root| {
@@ -375,7 +395,8 @@ mod tests {
                 edges[random(n)].push(random(n));
             }
             let dying: Vec<_> = (0..1 + random(n)).map(|_| random(n)).collect();
-            let graph = Graph::new(edges, &dying);
+            let mut graph = Graph::new(edges, &dying);
+            graph.hidden = if round % 3 == 0 { 1 + random(4) } else { 0 };
             let reach: Vec<_> = (0..n).map(|object| graph.reach(object)).collect();
             let has_trial = round % 4 != 0;
             let (stages, found) = graph.ordered(has_trial);

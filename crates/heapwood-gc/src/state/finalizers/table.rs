@@ -306,7 +306,7 @@ impl Table {
 
     /// The order of what is dying.
     pub(super) fn order(&self, dying: &Dying) -> FinalizerOrder<'_> {
-        FinalizerOrder::new(&self.entries, &self.index, dying.ordered)
+        FinalizerOrder::new(&self.entries, &self.index, (dying.ordered, dying.at_once))
     }
 
     /// Calls `f` with the address of each word that holds a dying object.

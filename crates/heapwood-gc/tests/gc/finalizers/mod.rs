@@ -1,6 +1,7 @@
 //! Finalisers of data outside the heap: each tag is queued once, when its object is dead and not before, by collections of all
 //! kinds, for threads that register, cancel and take at once.
 
+mod ephemerons;
 pub(crate) mod graphs;
 mod objects;
 mod told;

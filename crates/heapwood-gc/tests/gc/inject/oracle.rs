@@ -32,7 +32,7 @@ fn caught_counted(
     let mut all = Caught::default();
     // With a limit one allocation may collect twice, and the second finds the damage of the first and aborts.
     let exact = ALL.iter().filter(|s| s.exact() && s.config.limit.is_none() && s.young == young);
-    let played = exact.filter(|s| !s.config.verify && !s.config.stress);
+    let played = exact.filter(|s| !s.config.verify && !s.config.stress && !s.mostly_weak);
     for (i, settings) in played.enumerate() {
         for seed in first_seed()..first_seed() + 5 {
             // What the heap's own thread has swept when would change from run to run.
@@ -90,9 +90,18 @@ planted! {
     bits_of_arenas_read_short_are_caught = ArenaBitsShort, 1, 6_000, 25, 72;
 }
 
+#[test]
+fn with_nothing_planted_nothing_is_caught_in_what_is_mostly_weak() {
+    assert_eq!(caught_mostly_weak(false, None, 3_000), Caught::default());
+}
+
+#[test]
+fn with_nothing_planted_nothing_is_caught_in_what_is_mostly_weak_and_young() {
+    assert_eq!(caught_mostly_weak(true, None, 3_000), Caught::default());
+}
+
 /// What finalisers and what is weak do wrong, in one graph: early, late, twice, or in the wrong order. On 2026-11-27 all were caught in
-/// each run but where a comment says how many, of three sets of seeds. With nothing planted the oracle objected
-/// to the order of finalisers in up to two of 25 of these programs, which is not understood yet: thresholds are far above that.
+/// each run but where a comment says how many, of three sets of seeds.
 macro_rules! planted_in_finalisers_and_weak_things {
     ($($name:ident = $young:literal, $fault:ident, $every:literal, $struck:literal, $percent:literal;)*) => { $(
         #[test]

@@ -121,16 +121,16 @@ impl Wills {
     }
 }
 
-/// What an object leads to by at least one edge; an arena leads to all that it holds. With `weak`, ephemerons lead to their values
-/// whatever keeps the keys.
-fn below(model: &Model, id: Id, weak: bool) -> HashSet<Id> {
+/// What an object leads to by at least one edge, after a collection: an arena leads to all that it holds, and an ephemeron whose key
+/// was kept, whatever keeps that, to its value.
+fn below(model: &Model, id: Id) -> HashSet<Id> {
     let (mut left, mut all, mut arenas) = (vec![id], HashSet::new(), HashSet::new());
     while let Some(id) = left.pop() {
         let object = model.get(id);
         let held = object.arena.filter(|&arena| arenas.insert(arena)).map(|arena| &model.arenas[&arena]);
         let held = held.into_iter().flat_map(|holds| holds.values.iter().chain(&holds.passed).copied());
         let value = match object.pair {
-            Some(Pair::Of { value, .. }) if weak => value,
+            Some(Pair::Of { value, .. }) => value,
             _ => None,
         };
         let edges = object.edges.values().map(|edge| edge.to);
@@ -248,25 +248,24 @@ impl World {
         let left = || self.wills.all.iter().filter(|(_, will)| will.may_come && will.kind.is_object());
         let waiting = left().filter(|(_, will)| will.kind == Kind::Ordered).map(|(_, will)| will.id);
         let dead: HashSet<Id> = ordered().map(|taken| taken.will.id).chain(waiting).collect();
-        let leads: BTreeMap<Id, HashSet<Id>> =
-            dead.iter().map(|&id| (id, below(&self.model, id, false))).collect();
+        let leads: BTreeMap<Id, HashSet<Id>> = dead.iter().map(|&id| (id, below(&self.model, id))).collect();
         for Taken { tag, will, in_circle } in ordered() {
-            // A circle may lead by way of ephemerons, too.
-            let round = if *in_circle { below(&self.model, will.id, true) } else { HashSet::new() };
-            let first = dead.iter().find(|other| {
-                **other != will.id && leads[*other].contains(&will.id) && !round.contains(*other)
-            });
-            if let Some(first) = first {
-                return Err(format!("{tag} ({will:?}) came before {first:?}, which leads to it"));
+            let before =
+                || dead.iter().filter(|other| **other != will.id && leads[*other].contains(&will.id));
+            let circle = if *in_circle { "in a circle" } else { "ready" };
+            if let Some(first) = before().find(|first| !*in_circle || !leads[&will.id].contains(*first)) {
+                return Err(format!("{tag} ({will:?}) came {circle} before {first:?}, which leads to it"));
+            }
+            if *in_circle && before().next().is_none() {
+                return Err(format!("{tag} ({will:?}) came {circle}, and nothing leads to it"));
             }
         }
         if let Some(odd) = taken.iter().find(|taken| taken.in_circle && taken.will.kind != Kind::Ordered) {
             return Err(format!("{} is in a circle, and not ordered", odd.tag));
         }
-        // An ephemeron may lead on, too.
-        let came = |id: Id| self.model.reachable(core::iter::once(id)).0;
         for (tag, will) in left() {
-            let is_before = |taken: &Taken| taken.will.id != will.id && came(taken.will.id)[will.id.0];
+            let is_before =
+                |taken: &Taken| taken.will.id != will.id && leads[&taken.will.id].contains(&will.id);
             if will.kind == Kind::AtOnce || !ordered().any(is_before) {
                 return Err(format!("{tag} ({will:?}) has not come, though nothing that has leads to it"));
             }

@@ -91,4 +91,8 @@ heapwood_gc_testing::a_test_for_each! {
     stopped_by_signals_all_mixed = 24;
     stopped_by_signals_small_mark_stack_verified = 25;
     stopped_by_signals_any_number_of_markers = 26;
+    mostly_weak = 27;
+    mostly_weak_small_mark_stack_verified = 28;
+    mostly_weak_any_number_of_markers = 29;
+    mostly_weak_young = 30;
 }

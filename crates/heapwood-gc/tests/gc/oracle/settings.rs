@@ -54,6 +54,10 @@ const USUAL: Settings = Settings {
 
 const OFTEN_YOUNG: Settings = Settings { config: YOUNG, collect_every: 200, young: true, ..USUAL };
 
+/// Small graphs, which are looked at often.
+const MOSTLY_WEAK: Settings =
+    Settings { objects: 300, collect_every: 50, share: 1, mostly_weak: true, ..USUAL };
+
 const BY_SIGNALS: Settings = Settings {
     name: "stopped by signals",
     config: PRECISE.conservative_stacks(true).stop(Stop::Signals),
@@ -64,14 +68,14 @@ const BY_SIGNALS: Settings = Settings {
 };
 
 /// The usual collection of heaps.
-pub(crate) const ALL: [Settings; 27] = [
+pub(crate) const ALL: [Settings; 31] = [
     USUAL,
     Settings {
         name: "precise, left to itself",
         config: PRECISE.percent(30),
         objects: 3000,
         collect_every: usize::MAX,
-        share: 10,
+        share: 9,
         ..USUAL
     },
     Settings { name: "precise, all mixed", collect_every: 400, share: 4, mixed: true, ..USUAL },
@@ -104,7 +108,7 @@ pub(crate) const ALL: [Settings; 27] = [
         config: PRECISE.limit(4 << 20).percent(400),
         objects: usize::MAX,
         collect_every: 3000,
-        share: 7,
+        share: 6,
         ..USUAL
     },
     Settings {
@@ -142,13 +146,13 @@ pub(crate) const ALL: [Settings; 27] = [
         drawn: true,
         ..USUAL
     },
-    Settings { name: "young, precise", ..OFTEN_YOUNG },
+    Settings { name: "young, precise", share: 7, ..OFTEN_YOUNG },
     Settings {
         name: "young, precise, left to itself",
         config: YOUNG.percent(30).min_heap(24 << 20),
         objects: 3000,
         collect_every: usize::MAX,
-        share: 7,
+        share: 6,
         ..OFTEN_YOUNG
     },
     Settings { name: "young, precise, all mixed", collect_every: 150, share: 5, mixed: true, ..OFTEN_YOUNG },
@@ -213,4 +217,12 @@ pub(crate) const ALL: [Settings; 27] = [
         drawn: true,
         ..BY_SIGNALS
     },
+    Settings { name: "precise, mostly weak", ..MOSTLY_WEAK },
+    Settings {
+        name: "precise, mostly weak, mark stack of 8, verify",
+        config: PRECISE.mark_stack(8).verify(true),
+        ..MOSTLY_WEAK
+    },
+    Settings { name: "any number of markers, mostly weak", drawn: true, ..MOSTLY_WEAK },
+    Settings { name: "young, precise, mostly weak", config: YOUNG, young: true, ..MOSTLY_WEAK },
 ];
