@@ -208,6 +208,8 @@ pub(crate) struct CentralCounts {
     pub(crate) left_in_cycle: usize,
     /// The other counters are since the heap was made: bytes.
     pub(crate) total: u64,
+    /// Bytes of objects that the program has freed.
+    pub(crate) freed: u64,
     /// Bytes of large objects.
     pub(crate) large: u64,
     /// Spans that mutators allocated from.
@@ -595,6 +597,7 @@ impl Central {
         counts.in_cycle = (counts.in_cycle + owed + left_by_arenas).saturating_sub(returned + freed);
         counts.left_in_cycle += left_by_arenas;
         counts.total = (counts.total + owed as u64).saturating_sub(returned as u64);
+        counts.freed += freed as u64;
         counts.spans += spans as u64;
         counts.refills += refills as u64;
         counts.large += large as u64;

@@ -15,6 +15,7 @@ impl SpaceStats {
             total_allocated: counts.total,
             small_allocated: counts.total.saturating_sub(counts.large),
             allocated_in_cycle: counts.in_cycle,
+            freed: counts.freed,
             in_use: pages.in_use().bytes(),
             grown: committed_end,
             resident: PageMemory(allocator).resident_bytes(),
@@ -50,6 +51,8 @@ pub struct SpaceStats {
     pub small_allocated: u64,
     /// Bytes allocated since the last marking.
     pub allocated_in_cycle: usize,
+    /// Bytes of objects that the program has freed itself since the space was made.
+    pub freed: u64,
     /// Bytes of pages that spans use, or mutators cache.
     pub in_use: usize,
     /// Bytes committed for spans.

@@ -89,7 +89,7 @@ unsafe impl CollectionPhases for Program {
         let Some(heap) = process::made() else { return };
         let stats = heap.inspect().stats();
         GC_gc_no.fetch_add(1, Relaxed);
-        let before = stats::ALLOCATED_BEFORE.swap(stats.allocated_bytes as usize, Relaxed);
+        let before = stats::after_collection(&stats);
         tell(POST_START);
         tell(RECLAIM_START);
         tell(RECLAIM_END);

@@ -17,7 +17,21 @@ fn stats() -> Stats {
 }
 
 /// Bytes that had been allocated when the last collection ended.
-pub(crate) static ALLOCATED_BEFORE: AtomicUsize = AtomicUsize::new(0);
+static ALLOCATED_BEFORE: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes that the program had freed when the last collection ended.
+static FREED_BEFORE: AtomicUsize = AtomicUsize::new(0);
+
+/// Bytes that the program has freed.
+fn freed() -> usize {
+    made().map_or(0, |heap| heap.space().stats().freed as usize)
+}
+
+/// A collection has ended. Returns the bytes that had been allocated when the one before it did.
+pub(crate) fn after_collection(stats: &Stats) -> usize {
+    FREED_BEFORE.store(freed(), Relaxed);
+    ALLOCATED_BEFORE.swap(stats.allocated_bytes as usize, Relaxed)
+}
 
 fn since_gc(stats: &Stats) -> usize {
     (stats.allocated_bytes as usize).saturating_sub(ALLOCATED_BEFORE.load(Relaxed))
@@ -53,7 +67,8 @@ pub(crate) fn bytes_since_gc() -> usize {
 }
 
 pub(crate) fn freed_since_gc() -> usize {
-    0
+    _ = stats();
+    freed().saturating_sub(FREED_BEFORE.load(Relaxed))
 }
 
 pub(crate) fn total_bytes() -> usize {
@@ -122,7 +137,7 @@ pub(crate) unsafe fn prof_stats(to: *mut ProfStats, size: usize) -> usize {
         reclaimed_since_gc: 0,
         reclaimed_before_gc: (stats.allocated_bytes as usize)
             .saturating_sub(stats.live_bytes + since_gc(&stats)),
-        freed_since_gc: 0,
+        freed_since_gc: freed_since_gc(),
         obtained_bytes: stats.committed_bytes,
     };
     let bytes = size.min(size_of::<ProfStats>());

@@ -143,7 +143,7 @@ functions {
     fn GC_exclude_static_roots(low: Ptr, high: Ptr) = roots::exclude, Complete, "";
     fn GC_clear_exclusion_table() = roots::clear_exclusions, Complete, "";
     fn GC_is_tmp_root(address: Ptr) -> c_int = roots::is_temporary, Complete, "";
-    fn GC_register_has_static_roots_callback(function: HasStaticRoots) = roots::set_filter, Complete, "";
+    fn GC_register_has_static_roots_callback(function: HasStaticRoots) = roots::set_filter, Nearest, "The data of all libraries are roots.";
     fn GC_dlopen(path: *const c_char, mode: c_int) -> Ptr = roots::dlopen, Complete, "A plain dlopen: collections go on during it.";
     fn GC_set_no_dls(on: c_int) = live::set_no_dls, Complete, "";
     fn GC_get_no_dls() -> c_int = settings::no_dls, Complete, "";

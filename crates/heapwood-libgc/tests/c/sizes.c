@@ -8,6 +8,13 @@ static void hold(void) {
 }
 int main(void) {
     GC_INIT();
+    GC_gcollect();
+    CHECK(GC_get_expl_freed_bytes_since_gc() == 0);
+    for (int i = 0; i < 1000; i++) GC_FREE(GC_MALLOC(48));
+    GC_FREE(GC_MALLOC_ATOMIC(100000));
+    CHECK(GC_get_expl_freed_bytes_since_gc() >= 148000 && GC_get_expl_freed_bytes_since_gc() < 200000);
+    GC_gcollect();
+    CHECK(GC_get_expl_freed_bytes_since_gc() == 0);
     for (size_t n = 1; n < 200000; n += n / 3 + 1) {
         char *p = GC_MALLOC(n);
         for (size_t i = 0; i < n; i++) CHECK(p[i] == 0);
