@@ -1,4 +1,4 @@
-//! Settings that change while the heap is in use: the growth percentage, the limit, the number of markers.
+//! Settings that change while the heap is in use: the growth percentage, the least size, the limit, the number of markers.
 
 use heapwood_gc::{AllocError, Config, HeapError};
 use heapwood_gc_testing::*;
@@ -65,6 +65,22 @@ fn a_percentage_that_changes_holds_from_the_next_collection_on() {
         assert!(room <= percent as f64 / 100.0 + 0.01, "{room} with {percent} percent");
     }
     assert!(matches!(heap.set_percent(0), Err(HeapError::OutOfRange(_))));
+}
+
+#[test]
+fn a_least_size_that_changes_holds_at_once() {
+    let heap = heap(FULL.min_heap(MIB).background_release(false));
+    let mutator = attach(&heap);
+    let node = masked(&heap, 128, &[0]);
+    let collections = |bytes: usize| {
+        let before = heap.inspect().stats().collections;
+        (0..bytes / 1024).for_each(|_| _ = mutator.allocate(node).unwrap());
+        heap.inspect().stats().collections - before
+    };
+    assert!(collections(32 * MIB) > 0, "garbage of 32 MiB was collected");
+    std::thread::scope(|scope| _ = scope.spawn(|| heap.set_min_heap(64 * MIB)));
+    assert_eq!(collections(32 * MIB), 0);
+    assert!(collections(64 * MIB) > 0, "more than the least size was collected");
 }
 
 #[test]

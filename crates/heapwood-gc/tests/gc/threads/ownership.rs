@@ -1,6 +1,7 @@
 //! What threads own and do not use: little, whether they are few or many, busy or idle, and however many shapes they
 //! allocate; and what a leaving thread held is used again at once.
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::{Attached, Config, Heap, Mutator, ObjectType};
 use heapwood_gc_testing::*;
 use heapwood_layout::TypeDescriptor;
@@ -294,4 +295,34 @@ fn each_span_is_swept_once_a_cycle() {
             assert_eq!(so_far, spans, "spans of cycle {cycle}");
         }
     }
+}
+
+#[test]
+fn a_client_is_told_when_a_mutator_is_taken_from_its_thread() {
+    static TOLD: AtomicUsize = AtomicUsize::new(0);
+    fn told() {
+        TOLD.fetch_add(1, Ordering::Relaxed);
+    }
+    let heap = heap(QUIET);
+    std::thread::scope(|scope| {
+        // It detaches, and another ends with its mutator.
+        for detaches in [true, false] {
+            let before = TOLD.load(Ordering::Relaxed);
+            let heap = &heap;
+            let thread = scope.spawn(move || {
+                let mutator = attach(heap);
+                mutator.at_leave(told);
+                assert_eq!(TOLD.load(Ordering::Relaxed), before);
+                match detaches {
+                    true => {
+                        drop(mutator);
+                        assert_eq!(TOLD.load(Ordering::Relaxed), before + 1);
+                    }
+                    false => _ = mutator.into_raw(),
+                }
+            });
+            thread.join().unwrap();
+            assert_eq!(TOLD.load(Ordering::Relaxed), before + 1, "it detaches: {detaches}");
+        }
+    });
 }
