@@ -79,3 +79,13 @@ fn links_that_are_cleared_early_or_late_are_caught() {
         assert!(injected >= 12 && caught * 10 >= injected * 9, "{fault:?}: {caught} of {injected}");
     }
 }
+
+#[test]
+fn links_that_stay_in_dead_objects_are_caught() {
+    for config in links::HOLDERS.iter().filter(|config| !config.verify) {
+        let heap = heap(*config);
+        heap.faults().inject(Fault::LinkKept, 1);
+        let played = catch_unwind(AssertUnwindSafe(|| links::goes_with_its_holder(&heap)));
+        assert!(heap.faults().injected() > 0 && played.is_err(), "a link has outlived its slot unnoticed");
+    }
+}
