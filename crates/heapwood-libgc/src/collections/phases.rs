@@ -89,11 +89,11 @@ unsafe impl CollectionPhases for Program {
         let Some(heap) = process::made() else { return };
         let stats = heap.inspect().stats();
         GC_gc_no.fetch_add(1, Relaxed);
-        let before = stats::after_collection(&stats);
+        let allocated = stats::after_collection(&stats);
         tell(POST_START);
         tell(RECLAIM_START);
         tell(RECLAIM_END);
-        printing::after_collection(&stats, stats.allocated_bytes as usize - before);
+        printing::after_collection(&stats, allocated);
         if let Some(function) = settings::on_heap_resize() {
             let size = stats.committed_bytes;
             if TOLD_SIZE.swap(size, Relaxed) != size {

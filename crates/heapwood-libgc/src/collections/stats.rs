@@ -27,10 +27,13 @@ fn freed() -> usize {
     made().map_or(0, |heap| heap.space().stats().freed as usize)
 }
 
-/// A collection has ended. Returns the bytes that had been allocated when the one before it did.
+/// A collection has ended. Returns the bytes that were allocated since the one before it did. The program runs on, so the threads of two
+/// collections may come here in any order; and the total falls by what a thread had in hand and gives back as it leaves. The
+/// greatest total that was told stays.
 pub(crate) fn after_collection(stats: &Stats) -> usize {
-    FREED_BEFORE.store(freed(), Relaxed);
-    ALLOCATED_BEFORE.swap(stats.allocated_bytes as usize, Relaxed)
+    let allocated = stats.allocated_bytes as usize;
+    FREED_BEFORE.fetch_max(freed(), Relaxed);
+    allocated.saturating_sub(ALLOCATED_BEFORE.fetch_max(allocated, Relaxed))
 }
 
 fn since_gc(stats: &Stats) -> usize {

@@ -28,12 +28,13 @@ pub(crate) fn before_collection() {
 
 /// A collection has ended: the lines of libgc that scripts read. `allocated` bytes came since the last.
 pub(crate) fn after_collection(stats: &Stats, allocated: usize) {
-    let pause = PAUSES_BEFORE.swap(stats.pause_total_ns, Relaxed);
+    // As in `stats::after_collection`: a later one may have come here first.
+    let pause = PAUSES_BEFORE.fetch_max(stats.pause_total_ns, Relaxed);
     let live = LIVE_BEFORE.swap(stats.live_bytes, Relaxed);
     if PRINTS.load(Relaxed) == 0 {
         return;
     }
-    let (number, ns) = (stats::gc_no(), stats.pause_total_ns - pause);
+    let (number, ns) = (stats::gc_no(), stats.pause_total_ns.saturating_sub(pause));
     let (heap, unmapped) = (stats.backed_bytes, stats.committed_bytes.saturating_sub(stats.backed_bytes));
     let freed = (live + allocated).saturating_sub(stats.live_bytes);
     let average = stats.pause_total_ns / stats.collections.max(1) / 1_000_000;

@@ -41,8 +41,10 @@ static void run(void) {
         switch_to(next);
     }
 }
+/* On its way back through the region nothing but this refers to what `inner` makes. */
+static char *text;
 static void *inner(void *argument) {
-    char *text = GC_strdup(argument);
+    text = GC_strdup(argument);
     GC_gcollect();
     return text;
 }
