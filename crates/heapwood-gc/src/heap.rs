@@ -443,6 +443,12 @@ impl Heap {
     pub fn set_young_time(&self, time: Option<core::time::Duration>) {
         self.state.cycles().set_young_time(time);
     }
+
+    /// Lets pacing take bytes for nanoseconds: collections then come at the same steps whenever a program of one thread is run on a
+    /// heap without marking beside the program and without a thread of its own. For tests.
+    pub fn pace_by_bytes(&self) {
+        self.state.cycles().pace_by_bytes();
+    }
 }
 
 impl Mutator {

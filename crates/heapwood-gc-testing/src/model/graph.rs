@@ -2,7 +2,7 @@
 //! own memory does not find them.
 
 use super::pattern;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// An address that does not look like one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -59,9 +59,9 @@ pub struct Object {
     /// What its contents are made from; nothing if it was emptied, when its arena ended.
     pub serial: Option<u64>,
     /// By word.
-    pub edges: HashMap<u32, Edge>,
+    pub edges: BTreeMap<u32, Edge>,
     /// By word, what is left of pointers into arenas that were closed.
-    pub stale: HashMap<u32, Masked>,
+    pub stale: BTreeMap<u32, Masked>,
     /// Of an ephemeron, which has no edges.
     pub pair: Option<Pair>,
     /// The arena that it lies in: all that lie there live as long as one does.
@@ -98,7 +98,7 @@ pub struct Holds {
 #[derive(Default)]
 pub struct Model {
     /// By the number of the arena.
-    pub arenas: HashMap<u64, Holds>,
+    pub arenas: BTreeMap<u64, Holds>,
     /// Where values of arenas were.
     pub arena_graves: Vec<Masked>,
     objects: Vec<Option<Object>>,
@@ -113,8 +113,8 @@ impl Model {
             at: Masked::new(at),
             kind,
             serial: Some(self.serials),
-            edges: HashMap::new(),
-            stale: HashMap::new(),
+            edges: BTreeMap::new(),
+            stale: BTreeMap::new(),
             pair: None,
             arena: None,
             decoy: None,
@@ -171,7 +171,7 @@ impl Model {
     /// What can be reached from `roots`, as flags by id and in order of discovery.
     pub fn reachable(&self, roots: impl Iterator<Item = Id>) -> (Vec<bool>, Vec<Id>) {
         let mut seen = vec![false; self.objects.len()];
-        let (mut order, mut arenas): (Vec<Id>, HashSet<u64>) = Default::default();
+        let (mut order, mut arenas): (Vec<Id>, BTreeSet<u64>) = Default::default();
         let reach = |seen: &mut Vec<bool>, order: &mut Vec<Id>, id: Id| {
             if !core::mem::replace(&mut seen[id.0], true) {
                 order.push(id);

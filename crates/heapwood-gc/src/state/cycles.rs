@@ -1,7 +1,7 @@
 //! The counters of a heap's collections, and their results, for slow paths and policies. Invariant: they change only
 //! when a collection ends.
 
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use core::time::Duration;
 use heapwood_heap::Collection;
 
@@ -21,6 +21,8 @@ pub(crate) struct Cycles {
     goal: AtomicUsize,
     /// The time limit of young collections in nanoseconds, if a test has set it; otherwise the greatest number.
     young_ns: AtomicU64,
+    /// A test wants pacing to take bytes for nanoseconds.
+    is_paced_by_bytes: AtomicBool,
 }
 
 impl Cycles {
@@ -34,6 +36,7 @@ impl Cycles {
             live_in_full: AtomicUsize::new(0),
             goal: AtomicUsize::new(goal),
             young_ns: AtomicU64::new(u64::MAX),
+            is_paced_by_bytes: AtomicBool::new(false),
         }
     }
 
@@ -108,5 +111,15 @@ impl Cycles {
     /// The time limit of a young collection in nanoseconds, if one is set.
     pub(crate) fn young_time(&self) -> Option<u64> {
         Some(self.young_ns.load(Ordering::Relaxed)).filter(|&ns| ns < u64::MAX)
+    }
+
+    /// Lets pacing take bytes for nanoseconds, so that no clock decides when a collection comes.
+    pub(crate) fn pace_by_bytes(&self) {
+        self.is_paced_by_bytes.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether pacing takes bytes for nanoseconds.
+    pub(crate) fn is_paced_by_bytes(&self) -> bool {
+        self.is_paced_by_bytes.load(Ordering::Relaxed)
     }
 }

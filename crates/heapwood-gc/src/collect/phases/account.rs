@@ -132,6 +132,10 @@ impl Collector {
         };
         let cpu_ns = times.marked.cpu.saturating_sub(times.began.cpu) + marked.helpers_cpu_ns;
         let (ns, since) = (times.marked.wall - times.stopped.wall, times.since_last());
+        let (ns, since, cpu_ns) = match pause.state().cycles().is_paced_by_bytes() {
+            true => (marked.bytes as u64, allocated as u64, marked.bytes as u64),
+            false => (ns, since, cpu_ns),
+        };
         // Promotions come by bytes: a larger heap would have as many.
         if !matches!(kind, PauseKind::Promote) {
             work.spent += cpu_ns;
@@ -241,6 +245,13 @@ impl Collector {
         (totals, last): (&CollectionTotals, usize),
         live: usize,
     ) -> usize {
+        let added = (totals.old + totals.allocated).saturating_sub(last);
+        if pause.state().cycles().is_paced_by_bytes() {
+            let spent = core::mem::take(&mut work.spent);
+            let spent =
+                Spent { collecting_ns: spent, all_ns: spent + added as u64, added, freed: totals.freed() };
+            return work.growth.after_full(live, self.pacer().percent(), totals.mutators, spent);
+        }
         let starved = pause.space().reclaim_clock().times().starved_ns;
         let mutators = totals.mutators;
         // A pause costs each core that a mutator had.
@@ -249,7 +260,7 @@ impl Collector {
         let spent = Spent {
             collecting_ns: work.spent + waited + (starved - work.starved),
             all_ns: now.saturating_sub(work.spent_by_all) + waited,
-            added: (totals.old + totals.allocated).saturating_sub(last),
+            added,
             freed: totals.freed(),
         };
         (work.spent, work.stopped, work.spent_by_all, work.starved) = (0, 0, now, starved);

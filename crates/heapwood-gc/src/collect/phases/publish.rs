@@ -44,6 +44,7 @@ impl Collector {
         times.begin_marking(pause.space());
         let time = match pause.state().cycles().young_time() {
             Some(set) => set,
+            None if pause.state().cycles().is_paced_by_bytes() => u64::MAX,
             None => work.nursery.most_time(times.since_last()),
         };
         plan(&Observed {

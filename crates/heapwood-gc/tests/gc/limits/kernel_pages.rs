@@ -3,6 +3,7 @@
 //! reads as zeros; and a kernel with still larger pages is refused in words.
 
 use crate::oracle::program::play;
+use crate::oracle::replay::replayed;
 use crate::oracle::settings::{ALL, Settings};
 use crate::oracle::world::World;
 use heapwood_gc::{Config, Heap, HeapError};
@@ -58,7 +59,8 @@ fn churn(kernel: &'static Coarse, config: Config) {
     // All of it goes.
     roots.set(0, 0);
     mutator.collect().unwrap();
-    assert!(heap.memory().release_free() > 4 * MIB);
+    // The heap's own thread may have done some of it.
+    heap.memory().release_free();
     assert!(heap.inspect().stats().backed_bytes < MIB, "{:?}", heap.inspect().stats());
 }
 
@@ -119,11 +121,12 @@ fn the_oracle_is_content_with_every_page_size() {
     on_each(|kernel| {
         // How threads are stopped has nothing to do with pages.
         let usual = |s: &&Settings| !s.config.stress && !s.disturbed();
-        for settings in ALL.iter().filter(usual) {
-            let mut world = World::on(kernel, *settings, 1);
-            play(&mut world, 1, 3_000).unwrap_or_else(|what| panic!("{what}"));
+        for settings in ALL.iter().filter(usual).map(replayed) {
+            let mut world = World::on(kernel, settings, 1);
+            let steps = if is_thorough() { 1000 } else { 300 };
+            play(&mut world, 1, 3 * steps).unwrap_or_else(|what| panic!("{what}"));
             world.heap.memory().release_free();
-            play(&mut world, 1, 2_000).unwrap_or_else(|what| panic!("{what}"));
+            play(&mut world, 1, 2 * steps).unwrap_or_else(|what| panic!("{what}"));
         }
     });
 }

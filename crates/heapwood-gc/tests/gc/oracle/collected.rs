@@ -64,9 +64,10 @@ pub(super) fn follow(world: &mut World, stats: &Stats, exact: bool) -> Kept {
 /// One collection. `sure`: the model knows what the heap does.
 fn collect(world: &mut World, of: Of, sure: bool) -> Vec<bool> {
     let mut base = world.roots();
-    base.extend(world.wills.held());
     let stays = |old: bool| of == Of::Late || of == Of::Young && old;
     base.extend(world.model.all().filter(|(_, object)| stays(object.old)).map(|(id, _)| id));
+    forget_pairs_that_queues_have_lost(world, &base);
+    base.extend(world.wills.held());
     let (first, _) = world.model.reachable(base.iter().copied());
     for (id, key) in pairs(world) {
         if first[id.0] && !first[key.0] && (sure || is_cleared(world, id)) {
@@ -88,6 +89,18 @@ fn collect(world: &mut World, of: Of, sure: bool) -> Vec<bool> {
     world.settle_links(&first, &kept, sure);
     world.wills.settle(&first, &kept, (of == Of::Full, sure));
     kept
+}
+
+/// An object that waits for another with a finaliser is led to by that, and so it is kept while that is queued. But what leads there may be
+/// the value of an ephemeron whose key it is itself: then nothing keeps it, and the heap clears the ephemeron. The model does not know
+/// which objects wait; it asks the heap.
+fn forget_pairs_that_queues_have_lost(world: &mut World, base: &[Id]) {
+    let (known, _) = world.model.reachable(base.iter().copied().chain(world.wills.queued()));
+    for (id, key) in pairs(world) {
+        if world.wills.is_holding() && !known[id.0] && !known[key.0] && is_cleared(world, id) {
+            world.model.get_mut(id).pair = Some(Pair::Cleared);
+        }
+    }
 }
 
 /// Ephemerons that have keys, with those.

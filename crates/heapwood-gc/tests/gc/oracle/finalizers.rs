@@ -8,7 +8,7 @@ use super::world::World;
 use core::ptr::NonNull;
 use heapwood_gc::{FinalizeError, FinalizeOrder, FinalizerQueue, FinalizerToken, HeapBox};
 use heapwood_gc_testing::model::graph::{Id, Model, Pair};
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Registrations at once.
 const MOST: usize = 48;
@@ -88,6 +88,11 @@ impl Wills {
         self.all.values().filter(|will| will.held).map(|will| will.id)
     }
 
+    /// Those of them that are on a queue for sure: none waits for another.
+    pub(super) fn queued(&self) -> impl Iterator<Item = Id> {
+        self.all.values().filter(|will| will.held && will.kind == Kind::AtOnce).map(|will| will.id)
+    }
+
     /// Whether an object has a finaliser.
     pub(super) fn has(&self, id: Id) -> bool {
         self.all.values().any(|will| !will.is_gone && will.id == id)
@@ -123,8 +128,8 @@ impl Wills {
 
 /// What an object leads to by at least one edge, after a collection: an arena leads to all that it holds, and an ephemeron whose key
 /// was kept, whatever keeps that, to its value.
-fn below(model: &Model, id: Id) -> HashSet<Id> {
-    let (mut left, mut all, mut arenas) = (vec![id], HashSet::new(), HashSet::new());
+fn below(model: &Model, id: Id) -> BTreeSet<Id> {
+    let (mut left, mut all, mut arenas) = (vec![id], BTreeSet::new(), BTreeSet::new());
     while let Some(id) = left.pop() {
         let object = model.get(id);
         let held = object.arena.filter(|&arena| arenas.insert(arena)).map(|arena| &model.arenas[&arena]);
@@ -228,6 +233,8 @@ impl World {
         }
         self.wills.all.values_mut().for_each(|will| will.held = false);
         self.wills.is_empty = true;
+        // The heap may queue them in the order of their addresses, which differ from run to run.
+        taken.sort_unstable_by_key(|taken| taken.tag);
         for Taken { will, in_circle, .. } in taken {
             self.wills.came[will.kind as usize] += 1;
             self.wills.came[3] += usize::from(in_circle);
@@ -247,8 +254,8 @@ impl World {
         let ordered = || taken.iter().filter(|taken| taken.will.kind == Kind::Ordered);
         let left = || self.wills.all.iter().filter(|(_, will)| will.may_come && will.kind.is_object());
         let waiting = left().filter(|(_, will)| will.kind == Kind::Ordered).map(|(_, will)| will.id);
-        let dead: HashSet<Id> = ordered().map(|taken| taken.will.id).chain(waiting).collect();
-        let leads: BTreeMap<Id, HashSet<Id>> = dead.iter().map(|&id| (id, below(&self.model, id))).collect();
+        let dead: BTreeSet<Id> = ordered().map(|taken| taken.will.id).chain(waiting).collect();
+        let leads: BTreeMap<Id, BTreeSet<Id>> = dead.iter().map(|&id| (id, below(&self.model, id))).collect();
         for Taken { tag, will, in_circle } in ordered() {
             let before =
                 || dead.iter().filter(|other| **other != will.id && leads[*other].contains(&will.id));

@@ -13,7 +13,7 @@ use heapwood_gc_testing::model::kinds::{Slots, Storage, WORD};
 use heapwood_heap::{Address, Collection, ObjectRef};
 
 /// What a run did.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Done {
     pub(crate) steps: usize,
     pub(crate) collections: u64,

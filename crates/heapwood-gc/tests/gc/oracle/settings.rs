@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) young: bool,
     /// Whether each fourth step is one with what is weak or with finalisers, instead of each twentieth, and ephemerons are in chains.
     pub(crate) mostly_weak: bool,
+    /// Whether collections come by bytes and not by clocks ([`replay`](super::replay)).
+    pub(crate) by_bytes: bool,
 }
 
 impl Settings {
@@ -50,6 +52,7 @@ const USUAL: Settings = Settings {
     drawn: false,
     young: false,
     mostly_weak: false,
+    by_bytes: false,
 };
 
 const OFTEN_YOUNG: Settings = Settings { config: YOUNG, collect_every: 200, young: true, ..USUAL };

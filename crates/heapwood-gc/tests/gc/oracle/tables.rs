@@ -113,7 +113,7 @@ impl World {
 
     /// Tables are by value in every third place; equal is what is the same, but hashes are few.
     fn is_by_value(&self, table: Id) -> bool {
-        (self.addr(table) / 32).is_multiple_of(3)
+        ((self.addr(table) - self.heap.space().base().get()) / 32).is_multiple_of(3)
     }
 
     /// Reads what a table leads to; there may be one new entry.
@@ -161,11 +161,18 @@ impl World {
         Ok(())
     }
 
+    /// One of them, by its key: the order in the table is that of addresses, which differ from run to run.
+    fn some_entry(&mut self, entries: &[(Id, Option<Id>, Id)]) -> (Id, Option<Id>, Id) {
+        let mut by_key = entries.to_vec();
+        by_key.sort_unstable();
+        by_key[self.rng.below(by_key.len())]
+    }
+
     fn remove_from(&mut self, table: Id, entries: &[(Id, Option<Id>, Id)]) -> Outcome {
         if entries.is_empty() || self.is_by_value(table) {
             return Ok(());
         }
-        let (key, _, ephemeron) = entries[self.rng.below(entries.len())];
+        let (key, _, ephemeron) = self.some_entry(entries);
         let removed = self.mutator().weak_table_remove(place(self.addr(table)), place(self.addr(key)));
         self.model.get_mut(ephemeron).pair = Some(Pair::Cleared);
         match removed {
@@ -178,7 +185,7 @@ impl World {
     fn get_from(&mut self, table: Id, entries: &[(Id, Option<Id>, Id)]) -> Outcome {
         let key = match entries.is_empty() || self.rng.one_in(4) {
             true => self.any_in_heap(),
-            false => Some(entries[self.rng.below(entries.len())].0),
+            false => Some(self.some_entry(entries).0),
         };
         let Some(key) = key else { return Ok(()) };
         let (at, of) = (place(self.addr(table)), place(self.addr(key)));

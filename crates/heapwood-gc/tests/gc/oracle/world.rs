@@ -109,6 +109,9 @@ impl World {
         }
         let heap = Heap::create(kernel, config).unwrap();
         heap.space().set_always_shared(settings.mixed);
+        if settings.by_bytes {
+            heap.pace_by_bytes();
+        }
         let mutator = Mutator::attach(&heap, None).unwrap().into_raw();
         // SAFETY: given just now, to this thread; the heap is dropped after it.
         let mutator: Attached<'static> = unsafe { Attached::from_raw(mutator) };

@@ -74,8 +74,13 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn new(play: Play, seed: u64) -> Self {
-        let settings =
-            Settings { config: play.config, mixed: play.mixed, collect_every: usize::MAX, ..ALL[0] };
+        let settings = Settings {
+            config: play.config,
+            mixed: play.mixed,
+            collect_every: usize::MAX,
+            by_bytes: true,
+            ..ALL[0]
+        };
         let world = World::new(settings, seed);
         // SAFETY: it is dropped before the world.
         let second = play.two.then(|| unsafe { Second::start(&world.heap) });
