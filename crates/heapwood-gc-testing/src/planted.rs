@@ -1,4 +1,4 @@
-//! Planted errors: what plays with one, and how often it was caught.
+//! Planted errors, and the programs that catch them.
 
 use heapwood_gc::Heap;
 use heapwood_gc::inject::Fault;
@@ -13,26 +13,30 @@ pub fn plant(heap: &Heap, planted: Planted) {
     }
 }
 
-/// In how many runs an error has struck, and in how many of those it was noticed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Caught {
-    pub struck: usize,
-    pub caught: usize,
-}
-
-impl Caught {
-    /// Adds a run.
-    pub fn add(&mut self, heap: &Heap, outcome: Result<(), String>) {
-        self.struck += (heap.faults().injected() > 0) as usize;
-        self.caught += outcome.is_err() as usize;
+/// Plays programs with an error planted, the one after the other, until the error is noticed, and returns what was said. Each program
+/// returns its heap's count of how often the error struck, and its outcome.
+pub fn first_caught<P>(
+    programs: impl IntoIterator<Item = P>,
+    mut play: impl FnMut(P) -> (u64, Result<(), String>),
+) -> Option<String> {
+    let (mut played, mut struck) = (0, 0);
+    for program in programs {
+        let (strikes, outcome) = play(program);
+        (played, struck) = (played + 1, struck + usize::from(strikes > 0));
         if let Err(what) = outcome {
-            println!("caught: {what}");
+            println!("caught by program {played}, where the error struck {strikes} times: {what}");
+            return Some(what);
         }
     }
+    println!("not caught: the error struck in {struck} of {played} programs");
+    None
+}
 
-    /// Asserts that it has struck so often at least, and was noticed in so many of a hundred of these runs.
-    pub fn at_least(self, struck: usize, percent: usize) {
-        println!("{self:?}");
-        assert!(self.struck >= struck && self.caught * 100 >= self.struck * percent, "{self:?}");
-    }
+/// What a test's program says that panics.
+pub fn said(play: impl FnOnce()) -> Result<(), String> {
+    std::panic::catch_unwind(std::panic::AssertUnwindSafe(play)).map_err(|what| {
+        let text = what.downcast_ref::<String>().cloned();
+        text.or_else(|| what.downcast_ref::<&str>().map(|&text| text.into()))
+            .unwrap_or_else(|| "a panic".into())
+    })
 }

@@ -1,108 +1,56 @@
 //! Finalisers that come too early or too late are caught by the random programs of `finalizers`.
 
 use crate::finalizers::{PLAYED, graphs, play};
+use heapwood_gc::Heap;
 use heapwood_gc::inject::Fault;
 use heapwood_gc::settings::options::Concurrent;
+use heapwood_gc_testing::planted::{first_caught, said};
 use heapwood_gc_testing::*;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// How many of the programs, of heaps of all kinds, find something wrong with every N-th occasion of a fault.
-fn caught(fault: Fault, every: u64) -> (usize, usize) {
-    let (mut caught, mut injected) = (0, 0);
-    for (i, config) in PLAYED.iter().enumerate() {
-        // Verify mode ends the process.
-        if config.verify {
-            continue;
+/// Plays seeds on heaps of all kinds, with every N-th occasion of a fault, until one finds something wrong.
+fn caught(fault: Fault, every: u64, seeds: u64, play: impl Fn(&Heap, u64)) -> Option<String> {
+    // Verify mode ends the process.
+    let heaps = PLAYED.iter().enumerate().filter(|(_, config)| !config.verify);
+    let all = heaps.flat_map(|heap| (0..seeds).map(move |seed| (heap, seed)));
+    first_caught(all, |((i, config), seed)| {
+        let heap = heap(*config);
+        heap.pace_by_bytes();
+        // In a third of them young collections keep all they have not marked.
+        heap.set_young_time((seed % 3 == 1).then_some(core::time::Duration::ZERO));
+        heap.faults().inject(fault, every);
+        let outcome = said(|| play(&heap, 1 + seed + 100 * i as u64));
+        (heap.faults().injected(), outcome)
+    })
+}
+
+macro_rules! planted {
+    ($($name:ident = $fault:ident, $every:literal, $seeds:literal, $play:expr;)*) => { $(
+        #[test]
+        fn $name() {
+            assert!(caught(Fault::$fault, $every, $seeds, $play).is_some());
         }
-        for seed in 0..5 {
-            let heap = heap(*config);
-            // In a third of them young collections keep all they have not marked.
-            heap.set_young_time((seed % 3 == 1).then_some(core::time::Duration::ZERO));
-            heap.faults().inject(fault, every);
-            let played = catch_unwind(AssertUnwindSafe(|| play(&heap, 1 + seed + 100 * i as u64, 3000)));
-            if heap.faults().injected() > 0 {
-                injected += 1;
-                caught += usize::from(played.is_err());
-            }
-        }
-    }
-    (caught, injected)
+    )* };
 }
 
-#[test]
-fn an_early_finaliser_is_caught() {
-    let (caught, injected) = caught(Fault::FinalizedByMark, 1);
-    assert!(injected >= 5 && caught == injected, "{caught} of {injected}");
+fn data(heap: &Heap, seed: u64) {
+    play(heap, seed, 3000);
 }
 
-#[test]
-fn a_late_finaliser_is_caught() {
-    let (caught, injected) = caught(Fault::FinalizerMissed, 50);
-    assert!(injected >= 20 && caught * 10 >= injected * 9, "{caught} of {injected}");
+fn objects(heap: &Heap, seed: u64) {
+    graphs::play(heap, seed, 2000);
 }
 
-/// The same for the random graphs of objects that come back.
-fn caught_in_graphs(fault: Fault, every: u64) -> (usize, usize) {
-    let (mut caught, mut injected) = (0, 0);
-    for (i, config) in PLAYED.iter().enumerate() {
-        // As above.
-        if config.verify {
-            continue;
-        }
-        for seed in 0..4 {
-            let heap = heap(*config);
-            heap.faults().inject(fault, every);
-            let played =
-                catch_unwind(AssertUnwindSafe(|| graphs::play(&heap, 1 + seed + 100 * i as u64, 2000)));
-            if heap.faults().injected() > 0 {
-                injected += 1;
-                caught += usize::from(played.is_err());
-            }
-        }
-    }
-    (caught, injected)
-}
-
-#[test]
-fn an_object_that_comes_twice_is_caught() {
-    let (caught, injected) = caught_in_graphs(Fault::FinalizedTwice, 1);
-    assert!(injected >= 15 && caught == injected, "{caught} of {injected}");
-}
-
-#[test]
-fn an_object_that_comes_before_what_leads_to_it_is_caught() {
-    let (caught, injected) = caught_in_graphs(Fault::FinalizerUnordered, 1);
-    assert!(injected >= 15 && caught == injected, "{caught} of {injected}");
-}
-
-#[test]
-fn an_object_that_comes_early_is_caught() {
-    let (caught, injected) = caught_in_graphs(Fault::FinalizedByMark, 1);
-    assert!(injected >= 5 && caught == injected, "{caught} of {injected}");
-}
-
-#[test]
-fn an_object_that_comes_late_is_caught() {
-    let (caught, injected) = caught_in_graphs(Fault::FinalizerMissed, 20);
-    assert!(injected >= 15 && caught * 10 >= injected * 9, "{caught} of {injected}");
-}
-
-#[test]
-fn an_object_that_is_not_revived_is_caught() {
-    let (caught, injected) = caught_in_graphs(Fault::RevivedUnmarked, 5);
-    assert!(injected >= 15 && caught * 10 >= injected * 9, "{caught} of {injected}");
-}
-
-#[test]
-fn a_queue_that_keeps_nothing_is_caught() {
-    let (caught, injected) = caught_in_graphs(Fault::QueueNoRoot, 2);
-    assert!(injected >= 15 && caught * 10 >= injected * 7, "{caught} of {injected}");
-}
-
-#[test]
-fn data_of_what_comes_back_is_caught() {
-    let (caught, injected) = caught_in_graphs(Fault::RevivedDataQueued, 1);
-    assert!(injected >= 15 && caught == injected, "{caught} of {injected}");
+planted! {
+    early_data_is_caught = FinalizedByMark, 1, 5, data;
+    late_data_is_caught = FinalizerMissed, 50, 5, data;
+    // The random graphs of objects that come back.
+    an_object_that_comes_twice_is_caught = FinalizedTwice, 1, 4, objects;
+    an_object_that_comes_before_what_leads_to_it_is_caught = FinalizerUnordered, 1, 4, objects;
+    an_object_that_comes_early_is_caught = FinalizedByMark, 1, 4, objects;
+    an_object_that_comes_late_is_caught = FinalizerMissed, 20, 4, objects;
+    an_object_that_is_not_revived_is_caught = RevivedUnmarked, 5, 4, objects;
+    a_queue_that_keeps_nothing_is_caught = QueueNoRoot, 2, 4, objects;
+    data_of_what_comes_back_is_caught = RevivedDataQueued, 1, 4, objects;
 }
 
 #[test]
