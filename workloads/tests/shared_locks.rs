@@ -49,6 +49,7 @@ fn locks(workload: &str, n: u64, threads: u32, limit: Option<usize>) -> u64 {
 }
 
 #[test]
+#[ignore = "of the long suite: bounds that the clock moves"]
 fn workloads_take_few_shared_locks() {
     let mut wrong = Vec::new();
     for Bounded { workload, n, limit_mib, most } in BOUNDS {

@@ -42,6 +42,6 @@ pub use process::{Child, Ended, forked, in_child, resident, threads_called, watc
 pub use programs::{a_dropped_gibibyte, build_and_check};
 pub use rng::Rng;
 pub use roots::{Framed, Slots, handle};
-pub use settings::is_long;
+pub use settings::{is_long, is_thorough};
 
 pub const MIB: usize = 1 << 20;

@@ -1,5 +1,11 @@
 //! The variables that make tests longer, or play a seed again (docs/testing.md).
 
+/// Whether HEAPWOOD_THOROUGH=1 asks for what `.ci/long` plays: programs long enough that each comes to all that it is for, which is
+/// then asserted. Without it a test asserts only what holds in each run, on any machine, under any load.
+pub fn is_thorough() -> bool {
+    is_long() || std::env::var_os("HEAPWOOD_THOROUGH").is_some_and(|value| value == "1")
+}
+
 /// Whether HEAPWOOD_LONG=1 asks for the long mode.
 pub fn is_long() -> bool {
     std::env::var_os("HEAPWOOD_LONG").is_some_and(|value| value == "1")
@@ -16,8 +22,9 @@ pub fn first_seed() -> u64 {
     number("HEAPWOOD_ORACLE_SEED").unwrap_or(1)
 }
 
-/// How much an oracle plays: what the variable says, what the long mode wants, or the usual.
-pub fn amount(variable: &str, long: usize, usual: usize) -> usize {
+/// How much an oracle plays: what the variable says, what the long mode wants, what the thorough one does, or little.
+pub fn amount(variable: &str, long: usize, thorough: usize, little: usize) -> usize {
+    let usual = if is_thorough() { thorough } else { little };
     number(variable).map_or(if is_long() { long } else { usual }, |n| n as usize)
 }
 

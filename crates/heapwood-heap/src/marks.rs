@@ -620,6 +620,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     #[cfg_attr(miri, ignore = "no page faults")]
+    #[ignore = "of the long suite: page faults that the kernel counts"]
     fn bits_that_were_touched_are_set_without_a_page_fault() {
         const BASE: usize = 1 << 30;
         const HEAP: usize = 128 << 20;

@@ -84,6 +84,7 @@ fn library(target: &str) -> Option<BTreeMap<String, String>> {
 }
 
 #[test]
+#[ignore = "of the long suite: release builds for two machines"]
 fn aarch64_has_barriers_where_objects_are_published() {
     let Some(functions) = library("aarch64-unknown-linux-gnu") else { return };
     for (instruction, paths) in [(STORES, ORDER_STORES), (LOADS, ORDER_LOADS)] {
@@ -101,6 +102,7 @@ fn aarch64_has_barriers_where_objects_are_published() {
 }
 
 #[test]
+#[ignore = "of the long suite: release builds for two machines"]
 fn x86_64_has_no_barriers() {
     let Some(functions) = library("x86_64-unknown-linux-gnu") else { return };
     for (path, names) in ORDER_STORES.iter().chain(ORDER_LOADS) {

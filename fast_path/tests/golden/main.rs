@@ -77,31 +77,37 @@ fn check(name: &str, functions: &[&str], compiled: Result<Compiled, String>) {
 }
 
 #[test]
+#[ignore = "of the long suite: release builds for two machines"]
 fn rust_fast_paths_are_golden_on_x86_64() {
     check("rust.x86_64", FUNCTIONS_RUST, compiler::rust("x86_64-unknown-linux-gnu"));
 }
 
 #[test]
+#[ignore = "of the long suite: release builds for two machines"]
 fn rust_fast_paths_are_golden_on_aarch64() {
     check("rust.aarch64", FUNCTIONS_RUST, compiler::rust("aarch64-unknown-linux-gnu"));
 }
 
 #[test]
+#[ignore = "of the long suite: release builds for two machines"]
 fn libgc_fast_paths_are_golden_on_x86_64() {
     check("libgc.x86_64", FUNCTIONS_LIBGC, compiler::libgc("x86_64-unknown-linux-gnu"));
 }
 
 #[test]
+#[ignore = "of the long suite: release builds for two machines"]
 fn libgc_fast_paths_are_golden_on_aarch64() {
     check("libgc.aarch64", FUNCTIONS_LIBGC, compiler::libgc("aarch64-unknown-linux-gnu"));
 }
 
 #[test]
+#[ignore = "of the long suite: release builds for two machines"]
 fn c_fast_paths_are_golden_on_x86_64() {
     check("c.x86_64", FUNCTIONS_C, compiler::c("x86_64"));
 }
 
 #[test]
+#[ignore = "of the long suite: release builds for two machines"]
 fn c_fast_paths_are_golden_on_aarch64() {
     check("c.aarch64", FUNCTIONS_C, compiler::c("aarch64"));
 }

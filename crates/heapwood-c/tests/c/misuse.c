@@ -71,7 +71,7 @@ static void frame_pushed_twice(int between) {
         CHECK(dup2(ends[1], 2) == 2);
         struct pair *local[1] = {NULL};
         hw_frame frames[3];
-        alarm(30);
+        alarm(100);
         for (int i = 0; i <= between; i++) hw_frame_push(me, &frames[i], local, 1);
         hw_frame_push(me, &frames[0], local, 1);
         hw_collect(me);

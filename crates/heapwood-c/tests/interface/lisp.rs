@@ -171,6 +171,7 @@ fn the_lisp_survives_exhaustion() {
 
 /// Lisps that lack something: each is found by the example.
 #[test]
+#[ignore = "of the long suite: planted errors"]
 fn each_part_is_needed() {
     let source = source();
     let mutants = [

@@ -126,6 +126,7 @@ fn benchstat_gets_a_line_for_each_run() {
 
 /// A heap that may collect from 1 MiB on keeps less than half of one that never does. (Young collections would.)
 #[test]
+#[ignore = "of the long suite: memory that the kernel counts"]
 fn both_settings_are_measured() {
     let ran = bench("generational=off", "trees 14 --ab min_heap=1MiB,1GiB --runs 2 --json");
     let report = json_of(&ran.out);

@@ -37,6 +37,7 @@ fn names(report: &Value) -> Vec<&str> {
 }
 
 #[test]
+#[ignore = "of the long suite: times and memory that the kernel counts"]
 fn the_report_has_the_real_use_of_a_program() {
     let folder = folder("measure");
     let ran = ran(&mut bench(&folder, "trees 6 --peers burner --runs 3 --json"));
@@ -74,6 +75,7 @@ fn the_report_has_the_real_use_of_a_program() {
 }
 
 #[test]
+#[ignore = "of the long suite: times and memory that the kernel counts"]
 fn a_run_without_huge_pages_is_repeated_and_marked() {
     let folder = folder("scattered");
     let json = json_of(&ran(&mut bench(&folder, "trees 6 --peers scattered,honest --runs 2 --json")));
@@ -295,6 +297,7 @@ fn figures_of_the_workload_are_compared_too() {
 }
 
 #[test]
+#[ignore = "of the long suite: times and memory that the kernel counts"]
 fn unequal_memory_is_reported() {
     let folder = folder("equal");
     let mut command = bench(&folder, "trees 6 --peers burner --runs 1 --equal-rss burner");

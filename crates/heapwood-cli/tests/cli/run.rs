@@ -315,7 +315,7 @@ fn all_statistics_are_printed() {
 
 #[test]
 fn phases_and_rates_are_in_json_and_in_the_table() {
-    let figures = json("run trees 14 --min-heap 1MiB");
+    let figures = json("run trees 14 --min-heap 1MiB --no-background-release");
     let us = |key: &str| figures[key].as_f64().unwrap_or_else(|| panic!("{key}: {figures}"));
     for (clock, parts) in [
         ("us", ["prep_us", "mark_us", "sweep_us", "recovery_us"]),
@@ -354,7 +354,7 @@ fn the_trace_flag_overrides_the_variable() {
     let totals = told(&format!("{run} --trace phases"));
     assert!(totals.starts_with("\tTotal GC prep time:  ") && totals.lines().count() == 5, "{totals}");
     // A program that ends early has a report, too.
-    let output = command("run trees 16 --limit 4MiB --trace phases").output().unwrap();
+    let output = command("run trees 18 --limit 4MiB --trace phases").output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("\tGrand total GC time:  "), "{output:?}");
 }

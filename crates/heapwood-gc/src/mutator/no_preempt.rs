@@ -131,7 +131,7 @@ mod tests {
             return;
         }
         static FORKING: AtomicU32 = AtomicU32::new(0);
-        const ROUNDS: u32 = 2000;
+        const ROUNDS: u32 = 300;
         let (regions, heap) = (NoPreempt::new(&FORKING), Heap(UnsafeCell::new([0; 2])));
         let (began, looked) = (AtomicU32::new(0), AtomicU32::new(0));
         std::thread::scope(|scope| {

@@ -70,7 +70,7 @@ mod tests {
         for round in 0..ROUNDS {
             let (alone, word) = (Alone::new(), AtomicU64::new(0));
             alone.begin(membarrier::register());
-            let (inside, began) = (AtomicU32::new(0), AtomicU32::new(0));
+            let (inside, began, looked) = (AtomicU32::new(0), AtomicU32::new(0), AtomicU32::new(0));
             std::thread::scope(|scope| {
                 scope.spawn(|| {
                     // As a no-preempt region begins and ends.
@@ -78,7 +78,8 @@ mod tests {
                     compiler_fence(Ordering::SeqCst);
                     let (is_alone, before) = (alone.is(), word.load(Ordering::Relaxed));
                     began.store(1, Ordering::Relaxed);
-                    for _ in 0..100 {
+                    // The other looks as long as this is inside.
+                    while is_alone && looked.load(Ordering::Relaxed) == 0 {
                         yield_now();
                     }
                     if is_alone {
@@ -94,6 +95,7 @@ mod tests {
                 alone.end(|| {
                     let is_inside = inside.load(Ordering::Acquire) != 0;
                     waited += u32::from(is_inside);
+                    looked.store(1, Ordering::Relaxed);
                     is_inside
                 });
                 assert!(!alone.is());

@@ -204,7 +204,7 @@ mod tests {
         clock.add(Sweeping::Background, timer.recovered());
         let first = clock.times();
         assert_eq!(first.spans, [0, 64, 0]);
-        assert!(first.sweep_ns[1] > 0 && first.recovery_ns[1] > first.sweep_ns[1] / 2, "{first:?}");
+        assert!(first.sweep_ns[1] > 0 && first.recovery_ns[1] > 0, "{first:?}");
         assert_eq!((first.sweep(), first.recovery()), (first.sweep_ns[1], first.recovery_ns[1]));
         let mut timer = SweepTimer::start();
         timer.swept(2);

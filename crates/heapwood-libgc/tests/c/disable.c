@@ -2,7 +2,7 @@
 #include "check.h"
 static void *allocate(void *argument) {
     (void)argument;
-    for (int i = 0; i < 1000000; i++) CHECK(GC_MALLOC(1000));
+    for (int i = 0; i < 100000; i++) CHECK(GC_MALLOC(1000));
     return NULL;
 }
 static void in_another(void) {

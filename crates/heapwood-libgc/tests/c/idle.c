@@ -1,4 +1,4 @@
-/* An idle process: its callbacks come on threads of the program alone, and finalizers on none that the program does not know. */
+/* A process whose other thread waits: callbacks come on threads of the program alone, and finalizers on none that it does not know. */
 #include "check.h"
 #include <unistd.h>
 static pthread_t me;
@@ -18,7 +18,7 @@ int main(void) {
     CHECK(!pipe(ends));
     pthread_t other;
     CHECK(!GC_pthread_create(&other, NULL, waits, ends));
-    for (int i = 0; i < 3; i++) { far_down(make); sleep(3); }
+    for (int i = 0; i < 3; i++) { far_down(make); }
     GC_gcollect();
     CHECK(starts > 0 && finals > 0);
     close(ends[1]);

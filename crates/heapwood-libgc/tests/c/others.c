@@ -18,7 +18,7 @@ int main(void) {
     CHECK(!GC_pthread_create(&thread, NULL, make, NULL));
     for (int i = 0; i < COUNT; i++) {
         char *p;
-        while (!(p = __atomic_load_n(&made[i], __ATOMIC_ACQUIRE))) {}
+        while (!(p = __atomic_load_n(&made[i], __ATOMIC_ACQUIRE))) sched_yield();
         size_t size;
         CHECK(GC_base(p) == p && GC_base(p + 5) == p && GC_is_heap_ptr(p));
         CHECK(GC_size(p) >= (size_t)(16 + i % 500));

@@ -1,4 +1,5 @@
-//! The library, and the folder in which programs find it as libgc.so.1. It is the one that ships, optimised.
+//! The library, and the folder in which programs find it as libgc.so.1. It has the profile of these tests: with --release it is the one
+//! that ships.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -33,10 +34,12 @@ pub(crate) fn library() -> &'static Path {
     BUILT.get_or_init(|| {
         let target =
             Path::new(OUT).parent().expect("the directory for temporary files lies in the target directory");
+        let (profile, directory) =
+            if cfg!(debug_assertions) { ("dev", "debug") } else { ("release", "release") };
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--package", "heapwood-libgc", "--lib", "--release"]);
+        build.args(["build", "--quiet", "--package", "heapwood-libgc", "--lib", "--profile", profile]);
         run(build.arg("--target-dir").arg(target).current_dir(CRATE));
-        target.join("release")
+        target.join(directory)
     })
 }
 

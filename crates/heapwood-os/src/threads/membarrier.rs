@@ -51,7 +51,7 @@ mod tests {
             println!("skipped: this kernel has no membarrier");
             return;
         }
-        const ROUNDS: u32 = 20_000;
+        const ROUNDS: u32 = 2_000;
         let [mine, yours, told, done] = [const { CachePadded(AtomicU32::new(0)) }; 4];
         std::thread::scope(|scope| {
             scope.spawn(|| {

@@ -9,6 +9,7 @@ use heapwood_pages::{
 const CHUNK: usize = 512;
 
 #[test]
+#[ignore = "of the long suite: memory that the kernel counts"]
 fn each_touched_byte_counts_once_by_the_state_of_its_page() {
     let memory = Reservation::new(&SYSTEM, 8 * CHUNK * PAGE_SIZE, PAGE_SIZE).unwrap();
     memory.commit(0..memory.len()).unwrap();

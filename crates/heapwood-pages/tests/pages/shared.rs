@@ -308,6 +308,8 @@ fn mutate(pages: &SharedPages<Bits48>, marks: &[AtomicBool], seed: u64, steps: u
                         }
                         mine.push((run.first, count));
                     }
+                    // The other mutator may have all of it.
+                    Err(AllocateError::NoRun { .. }) if mine.is_empty() => {}
                     Err(AllocateError::NoRun { .. }) => {
                         let (first, count) = mine.swap_remove(random.below(mine.len()));
                         unmark(first, count);
@@ -387,7 +389,7 @@ fn two_mutators_and_a_scavenger_lose_no_page() {
     let released = std::thread::scope(|scope| {
         let scavenger = scope.spawn(move || {
             let (mut random, mut released) = (Random(77), 0);
-            while !ended.load(Ordering::Relaxed) {
+            while !ended.load(Ordering::Relaxed) || released == 0 {
                 let effort = if random.below(2) == 0 { Effort::Gentle } else { Effort::Full };
                 let most = PageCount(1 + random.below(300));
                 let policy = ScavengePolicy { most, huge_pages: random.below(2) == 0 };

@@ -29,6 +29,7 @@ mod tests {
 
     /// What is resident is the whole process's, so other tests must not run beside it.
     #[test]
+    #[ignore = "of the long suite: memory that the kernel counts"]
     fn memory_is_given_back() {
         heapwood_gc_testing::in_child(|| {
             const LIVE: u64 = 64 << 20;

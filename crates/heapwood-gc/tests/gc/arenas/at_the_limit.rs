@@ -8,7 +8,9 @@ use heapwood_heap::ArenaKind;
 
 const LIMIT: usize = 4 << 20;
 /// Arenas that all threads together fill: each has some 100 KiB.
-const ARENAS: usize = 20_000;
+fn arenas() -> usize {
+    if is_thorough() { 20_000 } else { 4_000 }
+}
 
 /// Fills arenas of one thread, one after the other; the first refusal.
 fn fill_arenas(heap: &heapwood_gc::Heap, count: usize) -> Result<(), AllocError> {
@@ -31,7 +33,7 @@ fn threads_win_back_what_others_have_given_up() {
         for threads in [2, 4] {
             let heap = heap(config.limit(LIMIT).min_heap(256 << 10));
             let refused = std::thread::scope(|scope| {
-                let fill = || scope.spawn(|| fill_arenas(&heap, ARENAS / threads));
+                let fill = || scope.spawn(|| fill_arenas(&heap, arenas() / threads));
                 let all: Vec<_> = (0..threads).map(|_| fill()).collect();
                 all.into_iter().filter_map(|thread| thread.join().unwrap().err()).last()
             });

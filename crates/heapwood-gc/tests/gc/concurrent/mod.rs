@@ -169,7 +169,7 @@ fn a_process_may_fork_in_the_middle_of_a_marking() {
         let mutator = attach(&heap);
         let mut roots = Slots::new(&heap, 20);
         tree(&mutator, &mut roots, 0, 14);
-        for _ in 0..20 {
+        for _ in 0..if is_thorough() { 20 } else { 5 } {
             churn(&heap, &mutator, 1);
             let check = || {
                 churn(&heap, &mutator, 2);

@@ -64,7 +64,7 @@ fn the_marker_does_it_however_little_is_alive() {
     let mutator = attach(&heap);
     let roots = grown(&heap, &mutator);
     start_and_wait(&mutator);
-    let cores = std::thread::available_parallelism().unwrap().get();
+    let cores = heapwood_os::process::cores::available();
     assert_eq!((live(&heap), stats(&heap).concurrent_markings), (NODES, u64::from(cores > 1)));
     assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
 }

@@ -102,7 +102,7 @@ fn helpers_take_part() {
     let mutator = attach(&heap);
     let mut roots = Slots::new(&heap, 1);
     roots.extend_list(0, &mutator, node_type(&heap), 1_000_000, 0);
-    for _ in 0..1000 {
+    for _ in 0..if is_thorough() { 1000 } else { 20 } {
         let until = stats(&heap).concurrent_markings + 1;
         while stats(&heap).concurrent_markings < until {
             mutator.incremental_marking().ask_marker();
@@ -112,7 +112,7 @@ fn helpers_take_part() {
             return;
         }
     }
-    panic!("{:?}", stats(&heap));
+    assert!(!is_thorough(), "{:?}", stats(&heap));
 }
 
 /// Each young collection and each request of another thread stops all markers; what they leave is marked by whoever comes next.
@@ -180,6 +180,7 @@ unsafe extern "C" fn trace_slowly(object: *mut u8, _size: usize, context: *mut T
 
 /// A program makes a list faster than one thread marks it: others help in turns.
 #[test]
+#[ignore = "of the long suite: the marker has to be slower than the program"]
 fn others_help_where_the_heap_fills_faster_than_it_is_marked() {
     const MOST: usize = 20_000_000;
     let heap = heap(PRECISE.concurrent(Concurrent::Always).mark_threads(3).percent(30));

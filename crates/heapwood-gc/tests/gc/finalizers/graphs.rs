@@ -330,7 +330,7 @@ fn random_graphs_come_back_in_order() {
     for (config, seed) in PLAYED.iter().chain(&MORE).zip(first_seed()..) {
         let heap = heap(*config);
         let steps = if config.stress { 500 } else { 3000 };
-        for round in 0..amount("HEAPWOOD_FINALIZERS", 50, 3) as u64 {
+        for round in 0..amount("HEAPWOOD_FINALIZERS", 50, 3, 1) as u64 {
             heap.set_young_time((round % 3 == 1).then_some(core::time::Duration::ZERO));
             let counts = play(&heap, seed + 100 * round, steps);
             (0..4).for_each(|i| all[i] += counts[i]);
@@ -338,5 +338,6 @@ fn random_graphs_come_back_in_order() {
         assert_swept_and_valid(&heap);
     }
     let [came, waited, circles, data] = all;
-    assert!(came > 3000 && waited > 1000 && circles > 50 && data > 500, "{all:?}");
+    let is_much = came > 3000 && waited > 1000 && circles > 50 && data > 500;
+    assert!(!is_thorough() || is_much, "{all:?}");
 }

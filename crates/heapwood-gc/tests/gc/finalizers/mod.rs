@@ -284,7 +284,7 @@ fn random_programs_find_each_tag_when_its_object_is_dead() {
     for (config, seed) in PLAYED.iter().zip(first_seed()..) {
         let heap = heap(*config);
         // Some young collections keep all they have not marked.
-        for round in 0..amount("HEAPWOOD_FINALIZERS", 50, 5) as u64 {
+        for round in 0..amount("HEAPWOOD_FINALIZERS", 50, 5, 2) as u64 {
             heap.set_young_time((round % 3 == 1).then_some(core::time::Duration::ZERO));
             play(&heap, seed + 100 * round, 3000);
             heap.finalize_all().unwrap();
@@ -300,8 +300,8 @@ fn threads_register_and_take_at_once() {
     let beside = PRECISE.concurrent(Concurrent::Always).min_heap(4 << 20);
     for config in [beside, YOUNG, BY_SIGNALS, PRECISE.limit(16 << 20)] {
         let heap = heap(config);
-        const EACH: usize = 100_000;
-        let seen: Vec<AtomicUsize> = (0..3 * EACH).map(|_| AtomicUsize::new(0)).collect();
+        let each = if is_thorough() { 100_000 } else { 25_000 };
+        let seen: Vec<AtomicUsize> = (0..3 * each).map(|_| AtomicUsize::new(0)).collect();
         let (cancelled, goes_on) = (AtomicUsize::new(0), AtomicBool::new(true));
         let count = || {
             while let Some(tag) = next(&heap) {
@@ -323,8 +323,8 @@ fn threads_register_and_take_at_once() {
                     let node = node_type(heap);
                     let mut roots = Slots::new(heap, 16);
                     let mut tags = [usize::MAX; 16];
-                    for k in 0..EACH {
-                        let tag = i * EACH + k;
+                    for k in 0..each {
+                        let tag = i * each + k;
                         let slot = k % 16;
                         if tags[slot] != usize::MAX {
                             assert_eq!(seen[tags[slot]].load(Ordering::Relaxed), 0, "early");
@@ -355,7 +355,7 @@ fn threads_register_and_take_at_once() {
         }
         count();
         let all = seen.iter().filter(|seen| seen.load(Ordering::Relaxed) == 1).count();
-        assert_eq!((all + cancelled.load(Ordering::Relaxed), heap.finalizers()), (3 * EACH, (0, 0)));
+        assert_eq!((all + cancelled.load(Ordering::Relaxed), heap.finalizers()), (3 * each, (0, 0)));
         assert_valid(&heap);
     }
 }
@@ -370,7 +370,8 @@ fn finalised_buffers_do_not_make_a_process_grow() {
         [(FULL, room), (YOUNG.min_heap(16 << 20), room), (PRECISE.limit(16 << 20), 16 << 20)]
     {
         const BUFFER: usize = 64 << 10;
-        let heap = heap(config.concurrent(Concurrent::Off));
+        let heap = heap(config.concurrent(Concurrent::Off).background_release(false));
+        heap.pace_by_bytes();
         let mutator = attach(&heap);
         let (node, mut roots) = (node_type(&heap), Slots::new(&heap, 8));
         let (mut bytes, mut most) = (0, 0);

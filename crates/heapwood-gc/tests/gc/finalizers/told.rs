@@ -99,6 +99,11 @@ fn read(fd: i32) -> Option<u64> {
 
 #[test]
 fn an_eventfd_tells_of_each_collection_that_queues_something() {
+    // The number of a file that is closed may be another's at once.
+    in_child(eventfd_tells);
+}
+
+fn eventfd_tells() {
     let heap = heap(FULL.concurrent(Concurrent::Off));
     let queue = heap.new_finalizer_queue().unwrap();
     let [fd, own] = [queue, OWN].map(|queue| heap.finalizer_fd(queue).unwrap());
@@ -178,7 +183,8 @@ fn a_function_is_called_where_the_thread_allocates() {
             allocate();
         }
         let (calls, taken) = (own.calls.load(Ordering::Relaxed), own.taken.load(Ordering::Relaxed));
-        assert!(calls >= 10 && taken >= 90, "{calls} calls took {taken}");
+        // A stack that is scanned may keep some.
+        assert!(calls >= 10 && (config.conservative_stacks || taken >= 90), "{calls} calls took {taken}");
         // SAFETY: none is set.
         unsafe { heap.call_when_finalized(OWN, None) }.unwrap();
         die(&mutator, OWN, 3);

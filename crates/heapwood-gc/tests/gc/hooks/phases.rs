@@ -314,6 +314,7 @@ unsafe extern "C" fn lock_inside(_: *mut c_void, _: usize, with: *mut c_void) ->
 
 /// A collector that waits for the loader has given the client's lock back.
 #[test]
+#[ignore = "of the long suite: a thread has to be inside the loader"]
 fn a_library_that_is_being_opened_may_wait_for_the_clients_lock() {
     in_child(|| {
         let heap = &*heap(PRECISE.library_roots(true));

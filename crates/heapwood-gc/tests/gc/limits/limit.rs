@@ -210,7 +210,7 @@ fn what_a_collection_can_make_room_for_is_never_refused() {
         let mutator = attach(&heap);
         mutator.collect().unwrap();
         let before = full();
-        let garbage = 2 * limit;
+        let garbage = if parts == 100 && !is_thorough() { limit / 4 } else { 2 * limit };
         for made in 0..garbage / 32 {
             let made_room = mutator.allocate(node_type(&heap));
             assert!(made_room.is_ok(), "refused after {made}: {made_room:?}");
@@ -235,7 +235,7 @@ fn who_drops_something_after_a_refusal_is_not_refused_again() {
 #[test]
 fn a_marking_that_began_before_the_drop_does_not_count() {
     let beside = PRECISE.limit(4 << 20).concurrent(Concurrent::Always);
-    drop_after_refusals(beside, 1000);
+    drop_after_refusals(beside, if is_thorough() { 1000 } else { 100 });
 }
 
 fn drop_after_refusals(config: Config, times: usize) {
@@ -269,12 +269,14 @@ fn threads_that_compete_for_what_is_free_are_not_refused() {
             scope.spawn(move || {
                 let mutator = attach(heap);
                 let ty = masked(heap, words, &[0, 1]);
-                for _ in 0..2_000_000 {
+                for _ in 0..if is_thorough() { 2_000_000 } else { 250_000 } {
                     mutator.allocate(ty).unwrap();
                 }
             });
         }
     });
+    // The last collection by itself may have been a young one, or beside the threads.
+    attach(&heap).collect().unwrap();
     assert!(heap.inspect().stats().live_bytes < limit / 8 * 6);
 }
 

@@ -389,6 +389,7 @@ fn as_the_kernel_says(config: Config, huge_pages: bool) {
 }
 
 #[test]
+#[ignore = "of the long suite: memory that the kernel counts"]
 fn the_kernel_says_the_same() {
     in_child(|| {
         let config = PRECISE.background_release(false).mark_threads(2);

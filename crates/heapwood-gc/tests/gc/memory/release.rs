@@ -55,6 +55,7 @@ fn release(config: Config) {
 }
 
 #[test]
+#[ignore = "of the long suite: memory that the kernel counts"]
 fn free_memory_is_released_and_used_again() {
     in_child(|| {
         // Nobody else releases any.
@@ -135,6 +136,7 @@ fn a_refusal_leaves_everything_as_it_was() {
 
 /// The scavenger of the heap's own: after a spike memory goes back without anyone asking, down to what is kept.
 #[test]
+#[ignore = "of the long suite: memory that the kernel counts"]
 fn memory_goes_back_in_the_background() {
     in_child(|| {
         let heap = heap(PRECISE.background_release(true));
@@ -177,7 +179,8 @@ fn the_thread_is_a_setting_and_ends_with_its_heap() {
             mutator.collect().unwrap();
             drop(mutator);
             drop(with);
-            assert_eq!(threads(), before);
+            // The kernel lists a thread for a moment after it was joined.
+            within_a_minute("the thread has ended with its heap", || threads() == before);
         }
         drop(without);
     });

@@ -117,6 +117,7 @@ fn crowd(configs: [Config; 2], rounds: usize, flags: c_int) {
 
 /// One test, since there is one timer; alone, since it interrupts whatever else there is.
 #[test]
+#[ignore = "of the long suite: wherever signals happen to find them"]
 fn threads_are_stopped_while_a_timer_ticks() {
     in_child(|| {
         let polls = PRECISE.conservative_stacks(true);
@@ -176,7 +177,8 @@ fn a_program_gets_its_own_signals() {
             SUM.store(0, Ordering::SeqCst);
             let mut sent = 0;
             while_threads_stop(&heap, || {
-                while sent < 500 || heap.inspect().stats().collections < 500 {
+                let least = if is_thorough() { 500u64 } else { 100 };
+                while (sent as u64) < least || heap.inspect().stats().collections < least {
                     sent += 1;
                     let value = libc::sigval { sival_ptr: sent as *mut c_void };
                     // SAFETY: takes no pointers that are followed.
@@ -201,7 +203,8 @@ fn a_thread_gets_every_real_time_signal() {
         let signal = libc::SIGRTMIN() + 6;
         handle_by(signal, receive, 0);
         let heap = heap(BY_SIGNALS.stop_signal(signal as u32));
-        let (total, target, stop) = (2000, AtomicU32::new(0), AtomicBool::new(false));
+        let (total, target, stop) =
+            (if is_thorough() { 2000 } else { 400 }, AtomicU32::new(0), AtomicBool::new(false));
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 let mutator = attach(&heap);
@@ -328,7 +331,7 @@ fn a_call_that_blocks_goes_on() {
         });
         ready.wait();
         let mutator = attach(&heap);
-        for _ in 0..500 {
+        for _ in 0..if is_thorough() { 500 } else { 100 } {
             mutator.collect().unwrap();
             new(&mutator, node_type(&heap));
         }
@@ -398,7 +401,7 @@ fn large_objects_may_be_made_while_another_thread_collects() {
                 let mutator = attach(&heap);
                 let types =
                     [pointer_free(&heap, 50_000), masked(&heap, 6_000, &[0]), masked(&heap, 20_000, &[0])];
-                while heap.inspect().stats().collections < 1000 {
+                while heap.inspect().stats().collections < if is_thorough() { 1000 } else { 200 } {
                     for &ty in &types {
                         put(new(&mutator, ty), 1, 7);
                     }

@@ -157,6 +157,7 @@ fn always(report: &Report) {
 
 /// What allocations take, in instructions, does not grow with the heaps that the thread is attached to.
 #[test]
+#[ignore = "of the long suite: each instruction of minutes"]
 fn allocation_costs_the_same_in_a_thread_of_many_heaps() {
     stepped_in_child(|| {
         let steps = [16, 112].map(|n| {
@@ -180,6 +181,7 @@ fn allocation_costs_the_same_in_a_thread_of_many_heaps() {
 
 /// Lists whose heads are in a register or on the stack, and nowhere else.
 #[test]
+#[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_between_reserve_and_commit() {
     stepped_in_child(|| {
         let reports = hows(1).map(|how| {
@@ -231,6 +233,7 @@ fn kinds(heap: &Heap) -> Vec<ObjectType> {
 }
 
 #[test]
+#[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_an_allocation_of_each_kind() {
     stepped_in_child(|| {
         let reports = hows(3).map(|how| {
@@ -266,6 +269,7 @@ fn a_thread_can_be_stopped_anywhere_in_an_allocation_of_each_kind() {
 }
 
 #[test]
+#[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_a_free() {
     stepped_in_child(|| {
         for how in hows(2) {
@@ -306,6 +310,7 @@ fn a_thread_can_be_stopped_anywhere_in_a_free() {
 }
 
 #[test]
+#[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_a_store() {
     stepped_in_child(|| {
         let reports = hows(1).map(|how| {
@@ -346,6 +351,7 @@ fn a_thread_can_be_stopped_anywhere_in_a_store() {
 }
 
 #[test]
+#[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_handles_and_frames() {
     stepped_in_child(|| {
         for how in hows(1) {
@@ -386,6 +392,7 @@ fn a_thread_can_be_stopped_anywhere_in_handles_and_frames() {
 }
 
 #[test]
+#[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_blocking_regions_and_safepoints() {
     stepped_in_child(|| {
         let reports = hows(1).map(|how| {
@@ -415,6 +422,7 @@ fn a_thread_can_be_stopped_anywhere_in_blocking_regions_and_safepoints() {
 }
 
 #[test]
+#[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_as_it_attaches_and_detaches() {
     stepped_in_child(|| {
         for how in hows(2) {
@@ -494,6 +502,7 @@ unsafe extern "C" fn on_the_fiber() -> ! {
 }
 
 #[test]
+#[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_as_it_switches_stacks() {
     stepped_in_child(|| {
         const WORDS: usize = 32 << 10;
@@ -607,6 +616,7 @@ fn places(heap: &Heap, how: How, name: &str, before: fn(), after: fn()) -> Repor
 }
 
 #[test]
+#[ignore = "of the long suite: each instruction of minutes"]
 fn pointers_are_found_in_registers_and_in_the_red_zone() {
     stepped_in_child(|| {
         let reports = hows(1).map(|how| places(&heap(STEPPED), how, "one place", || (), || ()));
@@ -616,6 +626,7 @@ fn pointers_are_found_in_registers_and_in_the_red_zone() {
 
 /// The same where the program has all handlers of the signal run on an alternate stack.
 #[test]
+#[ignore = "of the long suite: each instruction of minutes"]
 fn pointers_are_found_where_handlers_run_on_an_alternate_stack() {
     stepped_in_child(|| {
         const SIGNAL: i32 = libc::SIGUSR2;

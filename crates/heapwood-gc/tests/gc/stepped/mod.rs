@@ -22,7 +22,11 @@ use heapwood_layout::{TraceContext, TypeDescriptor};
 use heapwood_os::testing::faulty::Faulty;
 
 fn rounds(usual: u64) -> u64 {
-    if is_long() { usual * 50 } else { usual }
+    match (is_long(), is_thorough()) {
+        (true, _) => usual * 50,
+        (false, true) => usual,
+        (false, false) => usual.div_ceil(3),
+    }
 }
 
 fn play(play: Play, seeds: u64) -> Done {
@@ -40,6 +44,10 @@ fn play(play: Play, seeds: u64) -> Done {
         all.overflows += done.overflows;
     }
     println!("{all:?}");
+    // With a second mutator what comes depends on the machine.
+    if !is_thorough() {
+        return all;
+    }
     assert!(all.markings as u64 >= 4 * rounds(seeds), "most markings ended when they were asked to");
     assert!(all.arenas_ended as u64 > rounds(seeds));
     assert!(all.floating > 0 && all.moved > 0 && all.dead > 0);

@@ -32,7 +32,11 @@ impl<'h> Kept<'h> {
 
 /// How many children each test forks.
 fn children() -> usize {
-    if is_long() { 2500 } else { 40 }
+    match (is_long(), is_thorough()) {
+        (true, _) => 2500,
+        (false, true) => 40,
+        (false, false) => 12,
+    }
 }
 
 /// Forks a child that runs `f` and ends; whether all went well there.

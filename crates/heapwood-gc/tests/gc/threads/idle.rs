@@ -69,6 +69,7 @@ fn written(mutator: usize) -> usize {
 
 /// What blocked threads hold back goes to whoever collects and needs it: nothing of it stays in use.
 #[test]
+#[ignore = "of the long suite: it waits for seconds, and for what threads do meanwhile"]
 fn blocked_threads_hand_back_what_they_hold() {
     for threads in [1, 64] {
         let heap = heap(FULL.min_heap(256 << 20));
@@ -90,12 +91,14 @@ fn blocked_threads_hand_back_what_they_hold() {
 
 /// The memory of a thousand mutators is what is left of a thousand threads a second after they block.
 #[test]
+#[ignore = "of the long suite: it waits for seconds, and for what threads do meanwhile"]
 fn a_thousand_blocked_threads_are_small() {
     // What their stacks may refer to is in use.
     blocked_threads_are_small(FULL, 256 << 10);
 }
 
 #[test]
+#[ignore = "of the long suite: it waits for seconds, and for what threads do meanwhile"]
 fn a_thousand_blocked_threads_that_signals_stop_are_small() {
     blocked_threads_are_small(BY_SIGNALS, 20 * MIB);
 }
@@ -120,7 +123,7 @@ fn blocked_threads_are_small(config: Config, left: usize) {
 /// what they have set aside stays theirs, and so does what they hold.
 #[test]
 fn a_thousand_threads_asleep_outside_of_regions_are_stopped() {
-    let threads = 1000;
+    let threads = if is_thorough() { 1000 } else { 100 };
     let heap = heap(BY_SIGNALS.min_heap(1 << 30));
     let types = thirty_shapes(&heap);
     let (all, tids) = (Barrier::new(threads + 1), Mutex::new(Vec::new()));
@@ -184,11 +187,13 @@ fn is_asleep(tid: u32) -> bool {
 
 /// Threads come and go, 64 at a time, and half of them do not detach.
 #[test]
+#[ignore = "of the long suite: memory that the kernel counts"]
 fn threads_that_came_and_went_leave_nothing() {
     in_child(|| many_threads_leave_nothing(Config::DEFAULT));
 }
 
 #[test]
+#[ignore = "of the long suite: memory that the kernel counts"]
 fn threads_that_came_and_went_and_were_stopped_by_signals_leave_nothing() {
     in_child(|| many_threads_leave_nothing(Config::DEFAULT.stop(Stop::Signals)));
 }
@@ -293,6 +298,7 @@ fn sleep_after_a_gibibyte() {
 
 /// The heap's own thread finds a heap idle whose full collections mark beside the program: it is not stopped for all of one.
 #[test]
+#[ignore = "of the long suite: it waits for seconds, and for what threads do meanwhile"]
 fn a_heap_whose_program_sleeps_is_marked_beside_it() {
     // With the least that is kept for the program's next work.
     let heap = heap(FULL.concurrent(Concurrent::Always));

@@ -116,7 +116,11 @@ fn exchange(m: &Mutator, kinds: &[Kind], (shared, kept): (usize, usize), seed: u
 
 fn rounds() -> usize {
     let usual = if cfg!(debug_assertions) { 100_000 } else { 1_000_000 };
-    if is_long() { usual * 50 } else { usual }
+    match (is_long(), is_thorough()) {
+        (true, _) => usual * 50,
+        (false, true) => usual,
+        (false, false) => usual / 4,
+    }
 }
 
 /// Lets threads exchange nodes while `beside` goes on until they are done.
@@ -154,14 +158,14 @@ fn play(config: Config, rounds: usize, beside: impl Fn(&Mutator)) {
         ends.into_iter().for_each(|end| end.unwrap());
     });
     let stats = heap.inspect().stats();
-    assert!(stats.collections > 20, "{stats:?}");
+    assert!(!is_thorough() || stats.collections > 20, "{stats:?}");
     mutator.incremental_marking().finish().unwrap();
     mutator.collect().unwrap();
     for &object in &kept {
         (0..=KEPT).map(|word| get(object, word)).filter(|&at| at != 0).for_each(|at| _ = check(&kinds, at));
     }
     let kept_any = kept.iter().any(|&object| (0..KEPT).any(|word| get(object, word) != 0));
-    assert!(kept_any, "no thread met an object of another");
+    assert!(!is_thorough() || kept_any, "no thread met an object of another");
     assert_swept_and_valid(&heap);
     assert_eq!(heap.inspect().stats().barrier_violations, 0);
     owner.into_iter().chain([shared.0]).for_each(|held| assert!(heap.roots().free_handle(held)));

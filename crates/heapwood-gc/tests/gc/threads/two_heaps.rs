@@ -367,7 +367,7 @@ fn a_thread_that_is_stopped_in_the_barrier_of_another_heap_holds_up_nobody() {
                     }
                 });
             }
-            for _ in 0..6000 {
+            for _ in 0..if is_thorough() { 6000 } else { 800 } {
                 signals.collect().unwrap();
                 steps.fetch_add(1, Ordering::Relaxed);
             }

@@ -24,15 +24,15 @@ pub(crate) mod worker;
 pub(crate) mod world;
 
 use heapwood_gc::settings::options::Stop;
-use heapwood_gc_testing::settings::{amount, first_seed};
+use heapwood_gc_testing::settings::{amount, first_seed, is_thorough};
 use settings::{ALL, Settings};
 use worker::Done;
 use world::World;
 
 /// What is played in all.
 fn allocations() -> usize {
-    let usual = if cfg!(debug_assertions) { 1_000_000 } else { 5_000_000 };
-    amount("HEAPWOOD_ORACLE_ALLOCATIONS", 100_000_000, usual)
+    let thorough = if cfg!(debug_assertions) { 1_000_000 } else { 5_000_000 };
+    amount("HEAPWOOD_ORACLE_ALLOCATIONS", 100_000_000, thorough, 200_000)
 }
 
 /// Plays one heap's share, on a new heap with a new seed every few rounds.
@@ -78,6 +78,10 @@ fn play(settings: &Settings) {
         begun.elapsed().as_secs_f64()
     );
     assert!(all.allocations >= share);
+    // What follows is what threads come to, which depends on how the machine runs them.
+    if !is_thorough() {
+        return;
+    }
     let arenas = all.arenas;
     assert!(collections as usize > all.allocations / 100_000, "collections happened");
     assert!(arenas.housed > all.allocations / 200, "clusters were reached by way of arenas");

@@ -185,6 +185,7 @@ fn a_heap_outlives_the_thread_that_forgot_to_detach() {
 
 /// A stop that waits for a thread that neither polls nor allocates says so in verify mode, and ends when it polls.
 #[test]
+#[ignore = "of the long suite: it lasts two seconds"]
 fn a_stop_that_waits_names_the_thread() {
     let child = Child::new().run(|| {
         let heap = heap(PRECISE.verify(true));

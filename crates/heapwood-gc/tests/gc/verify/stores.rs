@@ -283,7 +283,7 @@ fn a_pointer_to_no_object_is_refused() {
 
 #[test]
 fn stores_are_noted_while_other_threads_make_the_heap_grow() {
-    for _ in 0..4 {
+    for _ in 0..if is_thorough() { 4 } else { 1 } {
         let heap = heap(VERIFY.min_heap(3 << 30));
         std::thread::scope(|scope| {
             for _ in 0..4 {

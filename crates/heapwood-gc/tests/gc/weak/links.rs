@@ -125,7 +125,7 @@ pub(crate) const PLAYED: [Config; 5] = {
 fn random_programs_clear_each_link_when_its_object_is_dead() {
     for (config, seed) in PLAYED.iter().zip(settings::first_seed()..) {
         let heap = heap(*config);
-        for round in 0..settings::amount("HEAPWOOD_WEAK", 100, 6) as u64 {
+        for round in 0..settings::amount("HEAPWOOD_WEAK", 100, 6, 2) as u64 {
             heap.set_young_time((round % 3 == 1).then_some(core::time::Duration::ZERO));
             play(&heap, seed + 100 * round, 5000);
         }

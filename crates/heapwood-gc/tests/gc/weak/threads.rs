@@ -81,8 +81,12 @@ fn play(config: Config) {
     let mut roots = Slots::new(&heap, 1);
     roots.set(0, new(&mutator, masked(&heap, BOARD, &(0..BOARD).collect::<Vec<_>>())));
     let (board, heap_of_all) = (roots.get(0), &*heap);
-    let steps =
-        settings::amount("HEAPWOOD_WEAK_STEPS", 2_000_000, if cfg!(heapwood_tsan) { 5_000 } else { 40_000 });
+    let steps = settings::amount(
+        "HEAPWOOD_WEAK_STEPS",
+        2_000_000,
+        if cfg!(heapwood_tsan) { 5_000 } else { 40_000 },
+        10_000,
+    );
     let blocked = mutator.blocking(|| {
         std::thread::scope(|scope| {
             let threads =
@@ -96,7 +100,7 @@ fn play(config: Config) {
         "{alive} reads of what was alive, {dead} of what was dead; {} cleared",
         heap.inspect().stats().weak_cleared
     );
-    assert!(alive > steps / 40 && dead > steps / 40);
+    assert!(!is_thorough() || alive > steps / 40 && dead > steps / 40);
     clear_all(&mutator, board);
     assert_swept_and_valid(&heap);
 }

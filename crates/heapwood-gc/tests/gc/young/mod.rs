@@ -82,7 +82,7 @@ fn young_collections_are_tried_again_after_much_allocation_in_verify_mode() {
 /// on young ones.
 #[test]
 fn small_heaps_remember_stores_if_the_program_asks_for_young_collections() {
-    let heap = heap(LARGE.min_heap(2 << 20));
+    let heap = heap(LARGE.min_heap(1 << 20));
     heap.set_young_time(Some(Duration::from_secs(3600)));
     let mutator = attach(&heap);
     let node = node_type(&heap);
