@@ -6,6 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(crate) const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 /// The directory for compiled programs, in the target directory.
@@ -123,7 +124,10 @@ pub(crate) fn compile(source: &str, link: Link, level: &str) -> PathBuf {
     let cpp = source.extension().is_some_and(|e| e == "cpp");
     let mut cc = if cpp { compiler("CXX", "c++") } else { compiler("CC", "cc") };
     let name = source.file_stem().expect("a source has a name").to_string_lossy();
-    let program = Path::new(OUT).join(format!("{name}-{link:?}{level}-{}", std::process::id()));
+    // Several tests compile a source in the same way at once: one would find the other's program being written.
+    static COMPILED: AtomicUsize = AtomicUsize::new(0);
+    let number = COMPILED.fetch_add(1, Ordering::Relaxed);
+    let program = Path::new(OUT).join(format!("{name}-{link:?}{level}-{}-{number}", std::process::id()));
     cc.arg(if cpp { "-std=c++11" } else { "-std=c11" }).arg(level).arg(&source).arg("-o").arg(&program);
     let library = library();
     match link {

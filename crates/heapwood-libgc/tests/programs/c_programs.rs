@@ -3,15 +3,15 @@
 use crate::built::{CRATE, OUT, compiler, folder, library, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Compiles a program; `None` without gc.h.
 fn compile(name: &str, is_static: bool) -> Option<PathBuf> {
     let mut cc = compiler()?;
-    let program = Path::new(OUT).join(format!(
-        "libgc-{name}{}-{}",
-        if is_static { "-a" } else { "" },
-        std::process::id()
-    ));
+    // Several tests compile a source at once: one would find the other's program being written.
+    static COMPILED: AtomicUsize = AtomicUsize::new(0);
+    let number = COMPILED.fetch_add(1, Ordering::Relaxed);
+    let program = Path::new(OUT).join(format!("libgc-{name}-{}-{number}", std::process::id()));
     cc.args([
         "-std=gnu11",
         "-O1",
