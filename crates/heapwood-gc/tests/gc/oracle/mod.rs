@@ -59,6 +59,9 @@ fn play(settings: &Settings) {
 
 fn came_to_all(settings: &Settings, all: &Done) {
     let total = all.steps;
+    if total < 10_000 {
+        return;
+    }
     assert!(!settings.disturbed() || all.answered > total / 1000, "signals stopped the program");
     assert!(all.collections as usize > total / 20_000, "collections happened");
     assert!(settings.config.mark_stack.is_none() || all.overflows > 0, "the mark stack overflowed");
