@@ -1,7 +1,6 @@
 //! Random numbers from a seed: the same everywhere, so that a failing seed can be played again.
 
 /// Xorshift with a multiplication (Vigna's xorshift64*).
-#[derive(Debug)]
 pub struct Rng(u64);
 
 impl Rng {
