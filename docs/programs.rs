@@ -12,6 +12,10 @@ pub struct Readme;
 pub struct Rust;
 
 #[cfg(doctest)]
+#[doc = include_str!("guide/rust-session.md")]
+pub struct RustSession;
+
+#[cfg(doctest)]
 #[doc = include_str!("guide/weak.md")]
 pub struct Weak;
 

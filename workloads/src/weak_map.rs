@@ -109,7 +109,8 @@ fn intern(m: &Mutator, random: &mut Random, n: u64, counts: &mut Counts) {
         let place = &names[((r & 0xffff_ffff) % names.len() as u64) as usize];
         match place.get() {
             Some(name) if step % 2 == 0 => {
-                assert!(interned(m, table, Name::new(name.0[0])).ptr_eq(name), "a name has two objects");
+                let again = interned(m, table, Name::new(name.0[0]));
+                assert!(Gc::ptr_eq(again, name), "a name has two objects");
                 counts.add(name.0);
             }
             _ => place.set(m, Some(interned(m, table, Name::new((r >> 32) % n)))),

@@ -9,6 +9,7 @@
  *   - Objects never move. An object lives while a root leads to it; hw_free frees one earlier.
  *   - A function that fails returns NULL, 0 or a status other than HW_OK, and has changed nothing. hw_last_error has the
  *     reason. Functions without a mutator store it in *why, too; after success *why is HW_OK with an empty text.
+ *   - Any allocation may fail, but for what hw_reserve has set aside.
  *   - Pointer parameters must not be NULL unless their function says so. A NULL heap, mutator, callback or output is
  *     HW_EINVAL where a status is returned. why may always be NULL.
  *   - A parameter slot or slots is the address of variables that hold pointers: pass &node->left, no cast.
@@ -21,24 +22,31 @@
  *
  * What a program promises (the numbers are those in messages and documents)
  *
- *   1. Roots. A root leads to every object in use. Roots are registered slots and ranges, handles, linked frames and, unless
- *      conservative_stacks is 0, the stacks and registers of attached threads. No collection looks into malloc'd memory,
- *      thread-local variables or the stacks of unattached threads.
- *   2. Pointer slots. Root slots, frame slots and the words that a type's mask names hold NULL, an address that an
- *      allocation returned, or one outside the heap. Handles hold NULL or an object's address.
- *   3. Stores. Pointers are stored into objects with hw_write, hw_copy or hw_cas, into handles with hw_handle_set. A new
- *      object may be filled with plain stores until its thread's next poll, blocking region or allocation. This holds for
- *      conservative types, too, and for what trace functions read.
+ *   1. Roots. A root leads to every object in use. Roots are registered slots and ranges, what root functions name,
+ *      handles, linked frames, open arenas and, unless conservative_stacks is 0, the stacks and registers of attached
+ *      threads. No collection looks into malloc'd memory, thread-local variables or the stacks of unattached threads.
+ *   2. Pointer slots. Root slots, frame slots and the words that types call pointers hold NULL, an address that an
+ *      allocation returned, or one outside the heap. In a heap with tags (hw_heap_tag) they may also hold such an address
+ *      under a tag, or any other word. Behind the last element of an array or a tail, up to the end that hw_base tells,
+ *      is only what elements hold. Handles hold NULL or an object's address.
+ *   3. Stores. Pointers are stored into objects with hw_write, hw_write_inside, hw_copy or hw_cas, into handles with
+ *      hw_handle_set. A new object may be filled with plain stores until its thread's next poll, blocking region or
+ *      allocation, an old one after hw_dirty, and one that was begun (hw_plain_begin) until it is ended, with a top that
+ *      covers what is in use. This holds for conservative types, too, and for what trace functions read.
  *   4. Polls. A loop that can go on for long with few allocations calls hw_safepoint. What waits (system calls, locks,
- *      sleep, pthread_join) is called inside hw_call_blocking.
+ *      sleep, pthread_join) is called inside hw_call_blocking, or between hw_blocking_begin and hw_blocking_end.
  *   5. Stacks. A thread collects only on the stack that it was attached with, or on registered stacks that it announces
  *      (hw_stack_range_add, hw_stack_switch). After longjmp, frames of functions that were left are unlinked. Nothing
  *      jumps out of hw_call_blocking or a trace function.
  *   6. Threads. An object is passed to another thread through something that orders memory: hw_write, a handle, a lock, a
- *      release store. No function is called from a signal handler.
+ *      release store; so is a mutator that was given (hw_mutator_give). Threads of a heap that has a reserve allocate
+ *      under a lock. No function but hw_request_poll is called from a signal handler.
+ *   7. Callbacks. What the heap calls (trace and root functions, those of hw_on_collection, hw_on_report and hw_walk)
+ *      returns in the ordinary way, and calls of the library only what its comment allows. A root function names all its
+ *      roots each time.
  *
- * With the option stop = HW_STOP_SIGNALS a collection stops threads between any two instructions. Promise 3 then holds only
- * for handles, and promise 4 not at all. In exchange promises 1 and 2 hold at every instruction, trace functions take no
+ * With the option stop = HW_STOP_SIGNALS a collection stops threads between any two instructions. Promise 3 then holds
+ * only for handles, and promise 4 not at all. In exchange promises 1 and 2 hold at every instruction, callbacks take no
  * lock, every stack has room for a signal frame, and some system calls return EINTR: the chapter has the list.
  */
 #ifndef HEAPWOOD_H
@@ -68,6 +76,7 @@ typedef struct hw_mutator hw_mutator; /* a thread's part in a heap; its beginnin
 typedef struct hw_arena hw_arena;     /* an arena; its beginning is given below */
 typedef struct hw_stack hw_stack;     /* a registered stack */
 typedef struct hw_tracer hw_tracer;   /* the collector, as a trace function sees it */
+typedef struct hw_frame hw_frame;     /* pointer variables that are linked as roots; it is given below */
 typedef uint32_t hw_type;             /* a registered type, never 0; it fits an immediate in machine code */
 typedef uint64_t hw_root;             /* a registered root, never 0 */
 typedef struct hw_ticket { uint64_t words[2]; } hw_ticket; /* a collection that was asked for */
@@ -105,9 +114,9 @@ const hw_error *hw_last_error(const hw_mutator *m);
  * heap takes at most a quarter of it for objects, rounded up to a power of two, and leaves an eighth (12 to 256 MiB) to
  * the program.
  *
- * Unless background_release is 0 a heap starts a thread. Of the program's code it runs only trace functions, when it
- * collects an idle heap. It blocks all signals but SIGPROF and those of its own errors (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
- * SIGTRAP, SIGSYS). If the system starts no thread, the heap works without it.
+ * Unless background_release is 0 a heap starts a thread. Of the program's code it runs only trace and root functions,
+ * when it collects an idle heap. It blocks all signals but SIGPROF and those of its own errors (SIGSEGV, SIGBUS,
+ * SIGFPE, SIGILL, SIGTRAP, SIGSYS). If the system starts no thread, the heap works without it.
  *
  * Full collections look at everything. Young ones look only at what was allocated since the last collection, and leave
  * what is older (option generational).
@@ -160,8 +169,9 @@ typedef struct hw_options {
     /* Scan the stacks and registers of attached threads, and treat every word that looks like a pointer as one.
        Default: on. */
     uint32_t conservative_stacks;
-    /* Check the whole heap at every collection, fill freed memory, and report stores that bypassed the barrier.
-       Default: off. */
+    /* Check the whole heap at every collection, fill freed memory, and report stores that bypassed the barrier,
+       stores into dead objects and behind the end of living ones, and words that lead to dead objects though no
+       type calls them pointers. Default: off. */
     uint32_t verify;
     /* Collect at every allocation. Default: off. It is for tests and measurements of this library. */
     uint32_t stress;
@@ -209,6 +219,17 @@ typedef struct hw_options {
        too, which run beside the program then; off, never; always, for tests. Range: auto (1), on (3), off (0) or
        always (2). Default: auto. */
     uint32_t concurrent;
+    /* The size to which a heap may grow for each thread that allocates, however little is alive, if it would else
+       collect all the time. Default: 32 MiB. */
+    uint64_t small_heap;
+    /* In verify mode, note the type, the place and the thread of each allocation by the C interface, for reports.
+       Default: on. */
+    uint32_t sites;
+    /* In verify mode, abort at the first report. Default: off. */
+    uint32_t verify_stops;
+    /* Look for tagged pointers, too, where words may be pointers: on scanned stacks, in registers and ranges, and
+       in objects of conservative types. Default: off. */
+    uint32_t tagged_stacks;
 } hw_options;
 /* end: options */
 
@@ -228,8 +249,8 @@ hw_status hw_options_env(hw_options *options, hw_error *why);
  * kernel's pages are larger than 64 KiB. */
 hw_status hw_heap_create(const hw_options *options, hw_heap **out, hw_error *why);
 
-/* Ends a heap and frees all its memory. HW_ESTATE while threads are attached, or finalisers are left (hw_finalize_all): *why
- * says how many, and the heap goes on. NULL is HW_OK. */
+/* Ends a heap and frees all its memory. HW_ESTATE while threads are attached, or finalisers are left (hw_finalize_all):
+ * *why says how many, and the heap goes on. NULL is HW_OK. */
 hw_status hw_heap_destroy(hw_heap *heap, hw_error *why);
 
 /* ----------------------------------------------------------------------------------------------------- threads -- */
@@ -266,61 +287,6 @@ hw_status hw_detach(hw_mutator *m);
 /* The heap a mutator belongs to. */
 hw_heap *hw_mutator_heap(const hw_mutator *m);
 
-/* Calls fn(arg); collections go on meanwhile without this thread, in all heaps that it is attached to. fn returns in the
- * ordinary way (no longjmp, no exception). It does not touch objects of those heaps, their roots, or the thread's
- * mutators. But it may call this again, and it may attach to another heap and use that. With HW_ESTATE fn was not
- * called. May collect. */
-hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
-
-/* ------------------------------------------------------------------------------------------- stacks of fibers -- */
-
-/* Register a fiber's stack when it has been allocated, and remove it before its memory is freed. Announce each switch,
- * with the thread's registers on the stack that it leaves: so the heap knows the words in use there, and scans them
- * conservatively (with conservative_stacks = 0, too). With ucontext:
- *
- *     struct swap { ucontext_t *from, *to; };
- *     static void jump(void *arg) { struct swap *s = arg; swapcontext(s->from, s->to); }
- *
- *     hw_stack_range_add(heap, memory, memory + size, &fiber->stack, &why);
- *     ...
- *     hw_stack_switch(m, fiber->stack, jump, &(struct swap){&here, &fiber->context});    // to the fiber
- *     hw_stack_switch(m, NULL, jump, &(struct swap){&fiber->context, &here});            // on it: back to the thread's own
- *
- * - One thread may leave a fiber, and another, attached one resume it: its code goes on with that thread's mutator
- *   (hw_self). A fiber is not resumed before the other thread has left it: put it on a list for others after the switch,
- *   from another stack.
- * - Nothing of a fiber's stack is in use until the fiber runs. What makecontext passes to it needs another root until
- *   then.
- * - A collection takes at most 32 KiB of the allocating thread's stack, beside what trace functions take.
- * - When a stack is used again for another fiber, the words that the last one had in use are scanned until the next
- *   leaves it.
- * - Frames (hw_frame_push) are linked through the mutator: each switch saves m->frames and stores that of the stack that
- *   it goes to. Frames of a waiting fiber are not seen as frames; its stack is scanned.
- * - A thread that uses objects of several heaps on a fiber announces each switch to each: hw_stack_switch to one, and in
- *   jump hw_stack_announce to the others, with an address of jump's frame.
- * - Exceptions and longjmp do not leave a stack. A thread does not detach or end on a registered one. */
-
-/* Registers the stack from low to high, which stays readable until it is removed. Nothing of it is in use yet. HW_EINVAL
- * if high is not above low; HW_EFULL if there are too many (1048576 where addresses are plenty); HW_ENOMEM. Any thread
- * may call this. */
-hw_status hw_stack_range_add(hw_heap *heap, void *low, void *high, hw_stack **out, hw_error *why);
-
-/* Removes a stack: nothing of it is scanned any more. HW_ESTATE while a thread is on it or has announced that it goes
- * there; HW_EINVAL if it was removed before and its name is not yet another stack's. Any thread may call this. */
-hw_status hw_stack_range_remove(hw_heap *heap, hw_stack *stack, hw_error *why);
-
-/* Pushes the registers onto the stack, announces the switch to another (NULL: the one that the thread was attached
- * with), and calls jump(arg), which only goes there and holds no objects of its own. It returns when somebody has
- * switched back to this stack, perhaps on another thread: do not use m afterwards unless the fiber stays on its thread.
- * With another status than HW_OK jump was not called. HW_ESTATE: another thread is on that stack, or this one is not on
- * the stack that it announced. HW_EINVAL: the stack was removed. It does not collect. */
-hw_status hw_stack_switch(hw_mutator *m, hw_stack *to, void (*jump)(void *arg), void *arg);
-
-/* The same for runtimes that push the registers and switch themselves: announces that the thread is about to go to
- * another stack, and that on its present one the words from sp on are in use, with all registers that it wants back. The
- * switch follows, and no other use of the heap before it. */
-hw_status hw_stack_announce(hw_mutator *m, hw_stack *to, void *sp);
-
 /* ------------------------------------------------------------------------------------------------------- types -- */
 
 /* A type is registered for one heap, from any thread, and lasts as long as that heap. Types with the same description
@@ -332,6 +298,25 @@ hw_status hw_stack_announce(hw_mutator *m, hw_stack *to, void *sp);
  * - 16073 layouts. Types of one size class (hw_base returns its cells' length) with the same pointers have one layout;
  *   arrays of elements with the same pointers have one for each size class. Types without pointers, conservative ones,
  *   and masks of types of up to four words need none. */
+
+/* A word w of a slot is a pointer under this tag if (w & mask) == pattern; it leads to w & ~mask. */
+typedef struct hw_tag { uint64_t mask, pattern; } hw_tag;
+
+/* Gives the heap a tag: low bits, high bits, or a NaN box. It holds for each slot of the heap: of masks, programs, texts,
+ * arrays and tails, root slots, frames, and what trace functions pass to hw_visit. All of these may hold, in any mixture,
+ *
+ * - an object's address under one of the heap's tags: a pointer, of which promise 2 holds;
+ * - an object's address as it is, or NULL;
+ * - any other word: a number, a double. A word without a tag keeps an object only if it is the object's address.
+ *
+ * hw_write, hw_copy and hw_cas take the values as they are stored. Their objects, hw_base, hw_free, handles, finalisers
+ * and all that is weak are addresses without tags. Scanned stacks, ranges and conservative types are looked through for
+ * tags only with the option tagged_stacks, which stops by signals need. docs/guide/values.md says how to choose values;
+ * most runtimes need no tag.
+ *
+ * HW_EINVAL: mask is 0, or has some of the bits 4 to 46, which tell objects apart; pattern has bits outside mask; or a
+ * word can have this tag and another of the heap's. HW_EFULL: the heap has four. HW_ESTATE: it has types. */
+hw_status hw_heap_tag(hw_heap *heap, hw_tag tag, hw_error *why);
 
 /* Objects without pointers. The memory of new ones is not zeroed. */
 hw_status hw_type_no_pointers(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
@@ -351,11 +336,28 @@ hw_status hw_type_mask(hw_heap *heap, size_t size, const uint64_t *mask, size_t 
 hw_status hw_type_program(hw_heap *heap, size_t size, const void *program, size_t length, hw_type *out,
                           hw_error *why);
 
-/* The same from a text: "ptr" is a pointer, "word" any other word, "[n]" before a type an array of n, "{ ... }" a
- * struct: "{ word ptr [100]{ptr word word} [1<<28]ptr }". Stores the size in bytes unless size is NULL. At most 128
- * items ("ptr", "word", brackets), nested at most 16 deep. HW_EDESC names the wrong byte of the text, or what is wrong
- * with the type. */
+/* The same from a text: "ptr" is a pointer, "val" the same in a heap with tags, "word" any other word, "[n]" before a
+ * type an array of n, "{ ... }" a struct: "{ word ptr [100]{ptr word word} [1<<28]ptr }". Stores the size in bytes
+ * unless size is NULL. At most 128 items ("ptr", "word", brackets), nested at most 16 deep. HW_EDESC names the wrong
+ * byte of the text, or what is wrong with the type; or the heap has no tags, and the text a "val". */
 hw_status hw_type_describe(hw_heap *heap, const char *text, size_t *size, hw_type *out, hw_error *why);
+
+/* Objects with a variable tail: a header, and behind it as many elements as hw_alloc_tail is told, as a flexible array
+ * member. Its fields are for hw_alloc_tail and for machine code, and frozen. */
+#define HW_TAIL_BUMPS 18
+typedef struct hw_tail {
+    size_t header, element;        /* bytes of the header, and of an element */
+    size_t few;                    /* objects with fewer elements, of at most 256 bytes, are allocated inline */
+    hw_type type;
+    uint16_t bumps[HW_TAIL_BUMPS]; /* the bump of objects of (size + 15) / 16 granules; the last is not used */
+} hw_tail;
+
+/* Registers objects with this header (0: none, as an array) and elements. *out may be copied, and lasts as long as the
+ * heap. HW_EDESC: one of them has a trace function or a tail; or the elements have pointers, and the header is no whole
+ * number of words, longer than 255 words, or has pointers behind its first 64. If one is conservative all of an object
+ * is. Each takes a layout for each size class, when the first object of that size is made; those of up to 256 bytes at
+ * once. */
+hw_status hw_type_tail(hw_heap *heap, hw_type header, hw_type element, hw_tail *out, hw_error *why);
 
 /* Any aligned word of an object may be a pointer, to or into an object. */
 hw_status hw_type_conservative(hw_heap *heap, size_t size, hw_type *out, hw_error *why);
@@ -373,83 +375,23 @@ hw_status hw_type_conservative(hw_heap *heap, size_t size, hw_type *out, hw_erro
  * - It may run while the program changes the object, and is right for each mixture of old and new words: raise a count
  *   after storing the slot; read an end once, then test it.
  * - It reads what the program does not free or move meanwhile. In a stop that is all it can reach. With concurrent =
- * HW_CONCURRENT_ON it runs beside the program: a table from malloc, say, then stays allocated as long as the object exists,
- * and is changed by stores of whole words. (With HW_CONCURRENT_AUTO a heap with a trace function marks in stops.)
+ *   HW_CONCURRENT_ON it runs beside the program: a table from malloc, say, then stays allocated as long as the object
+ *   exists, and is changed by stores of whole words. (With HW_CONCURRENT_AUTO a heap with a trace function marks in
+ *   stops.)
  * - It reads each pointer once, in one piece, as hw_visit does with the slot's address. To clear a tag, read the word
- *   into a variable, clear the tag there, and pass that variable's address. */
+ *   into a variable, clear the tag there, and pass that variable's address. (A tag of hw_heap_tag may stay.) */
 typedef void (*hw_trace_fn)(void *object, size_t size, hw_tracer *tracer);
 hw_status hw_type_trace(hw_heap *heap, size_t size, hw_trace_fn trace, hw_type *out, hw_error *why);
 
-/* For trace functions: what the pointer slot holds is alive. */
+/* For trace functions and root functions: what the pointer slot holds is alive. */
 void hw_visit(hw_tracer *tracer, const void *slot);
 
-/* For trace functions: whatever the aligned words from lo up to hi point to, or into, is alive. */
+/* For both: whatever the aligned words from lo up to hi point to, or into, is alive. */
 void hw_visit_range(hw_tracer *tracer, const void *lo, const void *hi);
 
-/* ------------------------------------------------------------------------------------------------------- roots -- */
-
-/* Registering returns 0, with the reason in *why, if an argument is wrong (HW_EINVAL), 65536 roots are registered
- * (HW_EFULL), or there is no memory for more (HW_ENOMEM). The memory stays readable until the root is removed. Any
- * thread may call these; they are quick however many roots there are.
- *
- * Every collection reads all words of slots, ranges and handles while threads are stopped: 1 ns for a word without an
- * object, 8 to 20 ns for one with. Put many pointers that seldom change into an array of the heap, with one root. */
-
-/* n pointer slots, one after another. */
-hw_root hw_root_slots(hw_heap *heap, const void *slots, size_t n, hw_error *why);
-
-/* The aligned words from lo up to hi, whatever they hold. */
-hw_root hw_root_range(hw_heap *heap, const void *lo, const void *hi, hw_error *why);
-
-/* The writable data of the shared library that holds address (of a function or variable of its own), or of the program:
- * every aligned word, whatever it holds. They are roots until hw_root_remove, or until dlclose has unloaded the library:
- * then the next collection removes the root, and hw_root_remove is HW_EINVAL. Each call makes a root of its own. Not
- * included: thread-local variables, malloc'd memory, libraries opened by dlmopen. libheapwood.so's own data refer to no
- * objects. HW_EINVAL: address is in no loaded library. HW_ENOMEM: also if no thread can be started; a heap with such
- * roots has one more, which asks the dynamic loader what is loaded. A callback of dl_iterate_phdr holds the loader's
- * lock: it must not allocate in such a heap or collect it. */
-hw_root hw_roots_add_dso(hw_heap *heap, const void *address, hw_error *why);
-
-/* HW_EINVAL if the root was removed before. */
-hw_status hw_root_remove(hw_heap *heap, hw_root root, hw_error *why);
-
-/* A handle: a pointer slot that the heap owns, holding object (or NULL). It outlives the mutator. Until it is freed any
- * attached thread may read *handle, and change it with hw_handle_set, not with a plain store. NULL, with the reason in
- * hw_last_error, if the heap has all the handles that it can (HW_EFULL: one for each 256 bytes of its address range, at
- * most 16777216) or no memory. */
-void **hw_handle_new(hw_mutator *m, void *object);
-
-/* *handle = object (or NULL), a release. HW_EINVAL if the handle is not a held one of this heap, or object is neither
- * NULL nor the address of an object or of something in an arena. It does not collect. */
-hw_status hw_handle_set(hw_mutator *m, void **handle, void *object);
-
-/* Frees a handle, on any attached thread. HW_EINVAL if it is not held; NULL is HW_OK. */
-hw_status hw_handle_free(hw_mutator *m, void **handle);
-
-/* A frame of the shadow stack: count pointer slots, usually local variables. Link it with hw_frame_push, and unlink it
- * with hw_frame_pop before its function returns, last in, first out. A frame that is linked twice ends the process, with
- * a message, at the next collection.
- *
- *     struct node *local[2] = { NULL, NULL };
- *     hw_frame frame;
- *     hw_frame_push(m, &frame, local, 2);
- *     ...
- *     hw_frame_pop(m, &frame);
- *
- * The slots and the count of a linked frame may change at any time: an interpreter's value stack is one frame for the
- * life of the thread. Store a slot's value before the count that includes it.
- *
- * Every collection looks at all frames, unless they are fixed (hw_frame_push_fixed). The slots of a fixed frame change only
- * while it is the topmost (m->frames), except to NULL, and its count only then. So it suits the variables of a function:
- * while the function waits for one that it has called, and that has a frame, nobody stores into its variables. A young
- * collection then looks only at the frames that were linked since the last one, and at one more; of a recursion of a
- * million calls, at a few. Only frames with none but fixed ones below them gain by it. Of a linked fixed frame the program
- * does not read or write slots, in which the collector keeps notes. */
-typedef struct hw_frame {
-    struct hw_frame *prev;
-    size_t count;
-    const void *slots;
-} hw_frame;
+/* Names a type for reports: the name is copied. One number may be that of several types with the same description: it
+ * has all the names that it was given, as "Node or Pair", up to 63 bytes. HW_EINVAL if heap has no such type. */
+hw_status hw_type_name(hw_heap *heap, hw_type type, const char *name, hw_error *why);
 
 /* ----------------------------------------------- the part of a mutator that machine code may use: it is frozen -- */
 
@@ -481,53 +423,17 @@ HW_STATIC_ASSERT(offsetof(hw_mutator, poll) == 0 && offsetof(hw_mutator, barrier
 HW_STATIC_ASSERT(offsetof(hw_mutator, frames) == 8 && offsetof(hw_mutator, bumps) == 64, "frozen");
 HW_STATIC_ASSERT(offsetof(hw_bump, cursor) == 0 && offsetof(hw_bump, limit) == 8, "frozen");
 HW_STATIC_ASSERT(offsetof(hw_bump, cell) == 16 && sizeof(hw_bump) == 32, "frozen");
-HW_STATIC_ASSERT(offsetof(hw_frame, prev) == 0 && offsetof(hw_frame, count) == 8, "frozen");
-HW_STATIC_ASSERT(offsetof(hw_frame, slots) == 16 && sizeof(hw_frame) == 24, "frozen");
-
-/* A pointer variable of any type, as the inline functions store it. */
-typedef void *__attribute__((__may_alias__)) hw_any_pointer;
-
-/* The slow halves of the inline functions below; they take what those take. */
-void *hw_alloc_slow(hw_mutator *m, hw_type type) HW_COLD;
-void *hw_alloc_bytes_slow(hw_mutator *m, size_t n) HW_COLD;
-void hw_safepoint_slow(hw_mutator *m) HW_COLD;
-void hw_write_slow(hw_mutator *m, void *object, void *slot, const void *value) HW_COLD;
-
-static inline void hw_frame_push(hw_mutator *m, hw_frame *frame, const void *slots, size_t count) {
-    frame->prev = m->frames;
-    frame->count = count;
-    frame->slots = slots;
-    /* A thread can be stopped between any two instructions: a frame is published when its fields, and the slots that were
-     * stored before, are there. */
-    __atomic_signal_fence(__ATOMIC_RELEASE);
-    m->frames = frame;
-}
-
-/* The bit of a fixed frame's slots that says that it is fixed. */
-#define HW_FRAME_FIXED 1
-
-/* The same for a fixed frame, whose slots are aligned like pointers. */
-static inline void hw_frame_push_fixed(hw_mutator *m, hw_frame *frame, const void *slots, size_t count) {
-    hw_frame_push(m, frame, (const char *)slots + HW_FRAME_FIXED, count);
-}
-
-static inline void hw_frame_pop(hw_mutator *m, hw_frame *frame) {
-    m->frames = frame->prev;
-    /* Nothing that is stored later, where the frame was, is stored before. */
-    __atomic_signal_fence(__ATOMIC_RELEASE);
-}
-
-/* Lets a collection that waits for this thread go on; otherwise a load and a branch. May collect. Where the thread
- * cannot stop (HW_ESTATE above) it does nothing. With stops by signals it is not needed. */
-static inline void hw_safepoint(hw_mutator *m) {
-    if (HW_UNLIKELY(m->poll)) hw_safepoint_slow(m);
-}
 
 /* -------------------------------------------------------------------------------------------------- allocation -- */
 
 /* All of these may collect, and return NULL if there is no memory or an argument is wrong (hw_last_error). The result is
  * aligned to 16 bytes. It is safe until this thread's next poll or allocation (with stops by signals: while a register or
  * the stack holds it); after that only if a root leads to it. */
+
+/* The slow halves of the inline functions below; they take what those take. */
+void *hw_alloc_slow(hw_mutator *m, hw_type type) HW_COLD;
+void *hw_alloc_bytes_slow(hw_mutator *m, size_t n) HW_COLD;
+void *hw_alloc_tail_slow(hw_mutator *m, hw_type type, size_t n) HW_COLD;
 
 /* Takes a cell: one store, which the compiler neither moves over what was stored before nor merges with the next. */
 static inline void hw_bump_commit(hw_bump *bump, uintptr_t cell) {
@@ -558,6 +464,21 @@ static inline void *hw_alloc_bytes(hw_mutator *m, size_t n) {
     return (void *)cell;
 }
 
+/* An object with n elements behind its header; n may be 0. Its memory is zero if it may hold pointers. Without a header
+ * it is hw_alloc_array inline, for small arrays. Room behind the last element (hw_base returns the size) holds only
+ * what elements hold. */
+static inline void *hw_alloc_tail(hw_mutator *m, const hw_tail *tail, size_t n) {
+    if (HW_UNLIKELY(n >= tail->few)) return hw_alloc_tail_slow(m, tail->type, n);
+    hw_bump *bump = &m->bumps[tail->bumps[(tail->header + n * tail->element + 15) / 16]];
+    uintptr_t cell = bump->cursor;
+    if (HW_UNLIKELY(cell >= bump->limit)) return hw_alloc_tail_slow(m, tail->type, n);
+#ifdef __aarch64__
+    __builtin_prefetch((const void *)cell, 1); /* as in hw_alloc */
+#endif
+    hw_bump_commit(bump, cell);
+    return (void *)cell;
+}
+
 /* A C array of n elements, the first at its first byte; n may be 0. A pointer in it is a slot of the array: hw_write(m,
  * array, &array[i].next, value). Its memory is zero if it may hold pointers. Room for further elements behind the last
  * (hw_base returns the size) holds only what elements hold. HW_EDESC for elements with a trace function, which know
@@ -569,16 +490,27 @@ void *hw_alloc_zeroed(hw_mutator *m, hw_type type);
 void *hw_alloc_bytes_zeroed(hw_mutator *m, size_t n);
 void *hw_alloc_array_zeroed(hw_mutator *m, hw_type element, size_t n);
 
+/* Keeps memory for this thread, so that its next allocations of together so many bytes cannot fail: for a virtual
+ * machine that has no way out of an allocation, and asks at places where it can raise an error. Each object counts with
+ * the size that hw_base returns, at least 16, and each type and each length of arrays with up to 128 KiB more. The
+ * reserve counts as memory in use. It stays until an allocation would fail without it, which takes it whole; the program then asks again.
+ * While it is whole, asking for the same costs a compare; another number replaces it, and 0 gives it back, as hw_detach
+ * does. Of several threads that allocate at the moment when it is taken, another may get some of it: so it is a promise to a
+ * heap of one thread, or of threads that allocate under a lock. HW_ELIMIT, HW_ENOMEM: there is no such room, now; then
+ * there is no reserve. HW_EFULL: no handle is left. HW_ESTATE: see above. May collect. */
+hw_status hw_reserve(hw_mutator *m, size_t bytes);
+
 /* Frees an object now, whichever attached thread made it. Its memory may be another object's at once; that of a large
  * one goes back. Calling it is never necessary, but saves collections. The program does not use the object afterwards,
  * and whenever a collection may run no root slot, handle, frame or live object refers to it; stacks and ranges may.
  * Words in those may also keep a dead object alive that refers to it: clear the slots that refer to a large object
- * before you free it. Nor may it be the key of a weak reference, an ephemeron or a weak table, unless it was removed from
- * the table, or a collection has found those dead; or have a link, or be the place of one. Verify mode refuses such an
- * object; otherwise what is weak shows whatever has the memory next, until a collection clears it.
- * HW_EINVAL: no object of this heap begins there, it was freed before (unless its memory is another object's by now, which
- * is then freed, or another thread is about to make one there), it is in an arena, it has a finaliser, or it is weak itself.
- * Nothing is freed then: leave it to the collector. NULL is HW_OK. It does not collect. */
+ * before you free it. Nor may it be the key of a weak reference, an ephemeron or a weak table, unless it was removed
+ * from the table, or a collection has found those dead; or have a link, or be the place of one. Verify mode refuses
+ * such an object; otherwise what is weak shows whatever has the memory next, until a collection clears it. HW_EINVAL:
+ * no object of this heap begins there, it was freed before (unless its memory is another object's by now, which is then
+ * freed, or another thread is about to make one there), it is in an arena, it has a finaliser, takes plain stores
+ * (hw_plain_begin), or is weak itself. Nothing is freed then: leave it to the collector. NULL is HW_OK. It does not
+ * collect. */
 hw_status hw_free(hw_mutator *m, void *object);
 
 /* The object that address points to or into; in *size (which may be NULL) the bytes that it may use. NULL if there is
@@ -591,6 +523,13 @@ void *hw_base(hw_mutator *m, const void *address, size_t *size);
 /* object is the start of the object whose slot changes, slot the address of an aligned word in it. None of these
  * collects. */
 
+/* A pointer variable of any type, as the inline functions store it. */
+typedef void *__attribute__((__may_alias__)) hw_any_pointer;
+
+/* The slow halves of the two below. */
+void hw_write_slow(hw_mutator *m, void *object, void *slot, const void *value) HW_COLD;
+void hw_write_inside_slow(hw_mutator *m, void *slot, const void *value) HW_COLD;
+
 /* *slot = value, in one piece, a release: a thread that loads the pointer (as an acquire, or plainly and then follows
  * it) finds the object as this thread has filled it. */
 static inline void hw_write(hw_mutator *m, void *object, void *slot, const void *value) {
@@ -601,11 +540,408 @@ static inline void hw_write(hw_mutator *m, void *object, void *slot, const void 
     }
 }
 
+/* The same where the object is not at hand: slot lies anywhere in an object or an arena's value, or outside the heap,
+ * where the store is a plain one. */
+static inline void hw_write_inside(hw_mutator *m, void *slot, const void *value) {
+    if (HW_UNLIKELY(m->barrier)) {
+        hw_write_inside_slow(m, slot, value);
+    } else {
+        __atomic_store_n((hw_any_pointer *)slot, (void *)value, __ATOMIC_RELEASE);
+    }
+}
+
+/* Before plain stores into object, into any of its slots and as many as you like, which end at this thread's next poll,
+ * blocking region or allocation. Young collections look at the whole object then, and a marking that goes on beside the
+ * program is told what the slots hold: so the call comes before the stores. Each is of a whole word. HW_EINVAL: no
+ * object of this heap begins there, or it is in an arena. HW_ESTATE: see above. */
+hw_status hw_dirty(hw_mutator *m, void *object);
+
 /* Copies n pointers to the slots from slots on, in either direction if they overlap, each in one piece. */
 void hw_copy(hw_mutator *m, void *object, void *slots, const void *source, size_t n);
 
 /* Stores value if the slot holds expected, and returns whether it did. Acquire and release. */
 bool hw_cas(hw_mutator *m, void *object, void *slot, const void *expected, const void *value);
+
+/* An object whose slots take plain stores from hw_plain_begin to hw_plain_end: the stack of values of a fiber, say,
+ * into which an interpreter pushes without a barrier. Every collection that finds it alive looks at its first n words,
+ * young collections, too; HW_PLAIN_ALL: at all of them. What lies above that top is nobody's: collections and
+ * hw_plain_end set it to 0. So the top covers what is in use whenever a collection may come, and words are stored
+ * before the top is raised over them, each in one piece and of the kind that the type says. Begin keeps nothing alive:
+ * the object lives as long as something leads to it, and may die without an end. At most 4096 objects take plain stores
+ * at once, so the stacks of many fibers stay begun while others run: end those that rest for long. Verify mode reports
+ * none of these stores. hw_free refuses the object. Any attached thread may make these calls; two threads do not make them
+ * for one object at once. None collects. With stops by signals, where stores need no barrier at all, all words count
+ * whatever the top is.
+ *
+ * *top, unless top is NULL, becomes the address of the top: storing a number of words there, until the end, is all that
+ * hw_plain_top does; there a number beyond the object means all words.
+ *
+ * HW_EINVAL: no object of this heap begins there, it is in an arena, has no pointers or is weak; it was begun
+ * (hw_plain_begin) or was not (the others); n is beyond the object. HW_EFULL, HW_ENOMEM, HW_ESTATE: see above. */
+#define HW_PLAIN_ALL SIZE_MAX
+hw_status hw_plain_begin(hw_mutator *m, void *object, size_t n, volatile size_t **top);
+hw_status hw_plain_top(hw_mutator *m, void *object, size_t n);
+hw_status hw_plain_end(hw_mutator *m, void *object);
+
+/* ------------------------------------------------------------------------------------------------------- roots -- */
+
+/* Registering returns 0, with the reason in *why, if an argument is wrong (HW_EINVAL), 65536 roots are registered
+ * (HW_EFULL), there is no memory for more (HW_ENOMEM), or a function calls that a collection or a walk has called
+ * (HW_ESTATE). The memory stays readable until the root is removed. Any thread may call these; they are quick however
+ * many roots there are.
+ *
+ * Every collection reads all words of slots, ranges and handles while threads are stopped: 1 ns for a word without an
+ * object, 8 to 20 ns for one with. Put many pointers that seldom change into an array of the heap, with one root. */
+
+/* n pointer slots, one after another. */
+hw_root hw_root_slots(hw_heap *heap, const void *slots, size_t n, hw_error *why);
+
+/* The aligned words from lo up to hi, whatever they hold. */
+hw_root hw_root_range(hw_heap *heap, const void *lo, const void *hi, hw_error *why);
+
+/* The writable data of the shared library that holds address (of a function or variable of its own), or of the program:
+ * every aligned word, whatever it holds. They are roots until hw_root_remove, or until dlclose has unloaded the library:
+ * then the next collection removes the root, and hw_root_remove is HW_EINVAL. Each call makes a root of its own. Not
+ * included: thread-local variables, malloc'd memory, libraries opened by dlmopen. libheapwood.so's own data refer to no
+ * objects. HW_EINVAL: address is in no loaded library. HW_ENOMEM: also if no thread can be started; a heap with such
+ * roots has one more, which asks the dynamic loader what is loaded. A callback of dl_iterate_phdr holds the loader's
+ * lock: it must not allocate in such a heap or collect it. */
+hw_root hw_roots_add_dso(hw_heap *heap, const void *address, hw_error *why);
+
+/* A function that names roots: it calls hw_visit with the address of each slot, and hw_visit_range for words that may
+ * be pointers, by the rules of trace functions. So it is called on any thread, threads of the heap's own among them,
+ * while threads are stopped: in each collection, young ones too, twice where a marking begins beside the program, more
+ * often in verify mode, and not where nothing is marked. It names all its roots each time, and registers and removes
+ * none. When hw_root_remove has returned it is not called any more. */
+typedef void (*hw_root_fn)(void *arg, hw_tracer *tracer);
+hw_root hw_root_function(hw_heap *heap, hw_root_fn fn, void *arg, hw_error *why);
+
+/* HW_EINVAL if the root was removed before. */
+hw_status hw_root_remove(hw_heap *heap, hw_root root, hw_error *why);
+
+/* ------------------------------------------------------------------------------------------------------ frames -- */
+
+/* A frame of the shadow stack: count pointer slots, usually local variables. Link it with hw_frame_push, and unlink it
+ * with hw_frame_pop before its function returns, last in, first out. A frame that is linked twice ends the process, with
+ * a message, at the next collection.
+ *
+ *     struct node *local[2] = { NULL, NULL };
+ *     hw_frame frame;
+ *     hw_frame_push(m, &frame, local, 2);
+ *     ...
+ *     hw_frame_pop(m, &frame);
+ *
+ * The slots and the count of a linked frame may change at any time: an interpreter's value stack is one frame for the
+ * life of the thread. Store a slot's value before the count that includes it.
+ *
+ * Every collection looks at all frames, unless they are fixed (hw_frame_push_fixed). The slots of a fixed frame change
+ * only while it is the topmost (m->frames), except to NULL, and its count only then. So it suits the variables of a
+ * function: while the function waits for one that it has called, and that has a frame, nobody stores into its
+ * variables. A young collection then looks only at the frames that were linked since the last one, and at one more; of
+ * a recursion of a million calls, at a few. Only frames with none but fixed ones below them gain by it. Of a linked
+ * fixed frame the program does not read or write slots, in which the collector keeps notes. */
+struct hw_frame {
+    struct hw_frame *prev;
+    size_t count;
+    const void *slots;
+};
+
+HW_STATIC_ASSERT(offsetof(hw_frame, prev) == 0 && offsetof(hw_frame, count) == 8, "frozen");
+HW_STATIC_ASSERT(offsetof(hw_frame, slots) == 16 && sizeof(hw_frame) == 24, "frozen");
+
+/* Links a frame that is not linked: it becomes the topmost. */
+static inline void hw_frame_push(hw_mutator *m, hw_frame *frame, const void *slots, size_t count) {
+    frame->prev = m->frames;
+    frame->count = count;
+    frame->slots = slots;
+    /* A thread can be stopped between any two instructions: a frame is published when its fields, and the slots that were
+     * stored before, are there. */
+    __atomic_signal_fence(__ATOMIC_RELEASE);
+    m->frames = frame;
+}
+
+/* The bit of a fixed frame's slots that says that it is fixed. */
+#define HW_FRAME_FIXED 1
+
+/* The same for a fixed frame, whose slots are aligned like pointers. */
+static inline void hw_frame_push_fixed(hw_mutator *m, hw_frame *frame, const void *slots, size_t count) {
+    hw_frame_push(m, frame, (const char *)slots + HW_FRAME_FIXED, count);
+}
+
+/* Unlinks the topmost frame; one further down with all above it. */
+static inline void hw_frame_pop(hw_mutator *m, hw_frame *frame) {
+    m->frames = frame->prev;
+    /* Nothing that is stored later, where the frame was, is stored before. */
+    __atomic_signal_fence(__ATOMIC_RELEASE);
+}
+
+/* ----------------------------------------------------------------------------------------------------- handles -- */
+
+/* A handle: a pointer slot that the heap owns, holding object (or NULL). It outlives the mutator. Until it is freed any
+ * attached thread may read *handle, and change it with hw_handle_set, not with a plain store. NULL, with the reason in
+ * hw_last_error, if the heap has all the handles that it can (HW_EFULL: one for each 256 bytes of its address range, at
+ * most 16777216) or no memory. */
+void **hw_handle_new(hw_mutator *m, void *object);
+
+/* *handle = object (or NULL), a release. HW_EINVAL if the handle is not a held one of this heap, or object is neither
+ * NULL nor the address of an object or of something in an arena. It does not collect. */
+hw_status hw_handle_set(hw_mutator *m, void **handle, void *object);
+
+/* Frees a handle, on any attached thread. HW_EINVAL if it is not held; NULL is HW_OK. */
+hw_status hw_handle_free(hw_mutator *m, void **handle);
+
+/* ------------------------------------------------------------------------------------------- polls and waiting -- */
+
+/* The slow half of hw_safepoint. */
+void hw_safepoint_slow(hw_mutator *m) HW_COLD;
+
+/* Lets a collection that waits for this thread go on; otherwise a load and a branch. May collect. Where the thread
+ * cannot stop (HW_ESTATE above) it does nothing. With stops by signals it is not needed. */
+static inline void hw_safepoint(hw_mutator *m) {
+    if (HW_UNLIKELY(m->poll)) hw_safepoint_slow(m);
+}
+
+/* Makes m->poll not 0, so that this thread's next hw_safepoint takes its slow half, once, though no collection waits:
+ * for machine code and loops that look for something of their own when hw_safepoint_slow has returned. It takes no lock
+ * and makes no system call: a signal handler may call it, on any thread, while m is attached. */
+void hw_request_poll(hw_mutator *m);
+
+/* Calls fn(arg); collections go on meanwhile without this thread, in all heaps that it is attached to. fn returns in the
+ * ordinary way (no longjmp, no exception). It does not touch objects of those heaps, their roots, or the thread's
+ * mutators. But it may call this again, and it may attach to another heap and use that. With HW_ESTATE fn was not
+ * called. May collect. */
+hw_status hw_call_blocking(hw_mutator *m, void (*fn)(void *arg), void *arg);
+
+/* The same in two halves, for what cannot be a function: between them the thread counts as stopped, and the rules for
+ * fn hold. Both stand in one function, on one stack, and regions of several heaps end in reverse order. Variables of
+ * this function that are used after the end are led to by another root (a frame, a handle), since the compiler may move
+ * them meanwhile; those of its callers are seen. HW_ESTATE: a region has begun already, or none has; see above. Ending
+ * may collect. */
+hw_status hw_blocking_begin(hw_mutator *m);
+hw_status hw_blocking_end(hw_mutator *m);
+
+/* ------------------------------------------------------------------------------------------------- collections -- */
+
+/* A full collection: what no root led to when it was called is gone when it returns. HW_ESTATE: see above. */
+hw_status hw_collect(hw_mutator *m);
+
+/* A young collection if the heap has them now, which is quick; otherwise a full one. HW_ESTATE: see above. */
+hw_status hw_collect_young(hw_mutator *m);
+
+/* Asks for a full collection that goes on while the program does, and returns at once. What no root led to when it was
+ * called is gone when that collection has ended. With the option concurrent it marks beside the program, however little
+ * is alive. Otherwise, and where that cannot be, the next allocation of any thread collects that needs more memory than
+ * its thread has at hand, or hw_collect_wait or hw_collect_done does. *out may be copied, and used by any thread of the
+ * heap. HW_ESTATE: see above. */
+hw_status hw_collect_start(hw_mutator *m, hw_ticket *out);
+
+/* Waits until the collection has ended, and collects itself if nobody else would. Other collections go on meanwhile, as
+ * in hw_call_blocking. In a forked child, too. HW_EINVAL: the ticket is not one of this heap. HW_ESTATE: see above. May
+ * collect. */
+hw_status hw_collect_wait(hw_mutator *m, hw_ticket ticket);
+
+/* Whether it has ended; *done is not changed on error. Returns at once where a thread of the heap marks beside the
+ * program; otherwise it collects, since a program that only asks would wait for good. The errors are those of
+ * hw_collect_wait. May collect. */
+hw_status hw_collect_done(hw_mutator *m, hw_ticket ticket, bool *done);
+
+/* How many full collections have ended, in one load: an epoch for caches. NULL is 0. */
+uint64_t hw_full_collections(const hw_heap *heap);
+
+/* Calls fn(arg, moment, kind) twice in each pause of the heap, before anything is marked and before the threads go on, in
+ * place of the function that was set before; fn NULL: none. moment is HW_COLLECTION_START or HW_COLLECTION_END; by then
+ * hw_full_collections and hw_stats_get have counted the collection. kind is
+ *   HW_COLLECTION_YOUNG          a young collection;
+ *   HW_COLLECTION_FULL           a full one in one stop;
+ *   HW_COLLECTION_MARKING_START  a young one that starts a full marking beside the program;
+ *   HW_COLLECTION_MARKING_END    the end of that: it is a full collection.
+ * fn runs with all threads stopped, on the thread that collects, which is attached, never on one of the heap's own. So
+ * while a function is set a marking beside the program starts and ends when a thread allocates and needs more memory
+ * than it has at hand, or waits for a collection; and an idle heap is not collected. fn is brief, waits for no other
+ * thread, does not fork, longjmp or unwind, does with stops by signals only what a signal handler may, and uses no heap
+ * but for statistics and hw_full_collections: what else it calls of this one is refused (HW_ESTATE, NULL), inline
+ * allocation, too. Set during a marking, it sees the end of that. HW_ESTATE: called from it, from a trace function, or
+ * inside a blocking region. May collect. */
+#define HW_COLLECTION_START 0u
+#define HW_COLLECTION_END 1u
+#define HW_COLLECTION_YOUNG 0u
+#define HW_COLLECTION_FULL 1u
+#define HW_COLLECTION_MARKING_START 2u
+#define HW_COLLECTION_MARKING_END 3u
+typedef void (*hw_collection_fn)(void *arg, uint32_t moment, uint32_t kind);
+hw_status hw_on_collection(hw_heap *heap, hw_collection_fn fn, void *arg, hw_error *why);
+
+/* -------------------------------------------------------------------------------------- memory outside the heap -- */
+
+/* Counts bytes outside the heap that its objects own, such as buffers of malloc or mapped files: so many more, or fewer
+ * if bytes is negative. They count toward the goal and the limit, so dead objects that own much are collected in time,
+ * whatever their own size. An addition is like an allocation, without cells: call it before malloc, give back what you
+ * added when the buffer was freed, on any attached thread. What comes and goes between two collections makes none due.
+ * HW_ELIMIT: the limit leaves no room for so many, after a full collection. HW_EINVAL: more is given back than is
+ * counted, or there would be more than memory can hold. HW_ESTATE: see above. On error nothing is counted. Adding may
+ * collect. */
+hw_status hw_external(hw_mutator *m, ptrdiff_t bytes);
+
+/* --------------------------------------------------------------------------------------------------- finalisers -- */
+
+/* An object, or data that an object owns outside the heap, is on a queue when the object is dead; the program takes it
+ * where it likes: the collector calls nothing. 0 names the heap's own queue, which is always there. */
+typedef uint64_t hw_finalize_queue;
+
+/* Names a registration. 0 is none. */
+typedef uint64_t hw_finalizer;
+
+/* Which of several objects that died are queued first. */
+#define HW_FINALIZE_ORDERED 0u /* one that another leads to waits until that was taken, and has died for good */
+#define HW_FINALIZE_AT_ONCE 1u /* all at once: of those that lead to each other the program may see any first */
+
+/* Has the object queued when nothing leads to it but queues, and objects that died with it: hw_finalize_next gives it
+ * once, with its tag, after the first collection that finds so. A young collection does, of young objects. Until then
+ * it counts as used, with all that it refers to. It may be registered several times, and is queued once for each.
+ * Objects that wait for each other in a circle are queued together, after those that lead there; hw_stats counts
+ * circles. *out, unless NULL, names the registration. HW_EINVAL: no object of this heap begins there, it is in an
+ * arena, or there is no such queue or order. HW_EFULL, HW_ENOMEM, HW_ESTATE: see above. */
+hw_status hw_finalize(hw_mutator *m, void *object, hw_finalize_queue queue, uint32_t order, void *tag, hw_finalizer *out);
+
+/* Has data queued once the object is dead for good, and not before other finalisers have given it back:
+ * hw_finalize_next or hw_finalize_next_data gives it, once. The object is not revived, read or written: data is what it
+ * owns outside the heap, or leads there. It is kept alive by none of these registrations. Otherwise as hw_finalize. */
+hw_status hw_finalize_data(hw_mutator *m, void *object, hw_finalize_queue queue, void *data, hw_finalizer *out);
+
+/* Takes a registration back, on any thread; *tag, unless NULL, is what was registered. HW_ESTATE: the object is dead,
+ * and the entry is on the queue or was taken. HW_EINVAL: it was taken back before, or is none. hw_free refuses an
+ * object that has one (HW_EINVAL). */
+hw_status hw_finalize_cancel(hw_heap *heap, hw_finalizer finalizer, void **tag, hw_error *why);
+
+/* Makes a queue. HW_EFULL: the heap has 4096. HW_ENOMEM: see above. */
+hw_status hw_finalize_queue_new(hw_heap *heap, hw_finalize_queue *out, hw_error *why);
+
+/* Ends one. HW_ESTATE: something is on it or registered for it. HW_EINVAL: there is none, or it is the heap's own. */
+hw_status hw_finalize_queue_end(hw_heap *heap, hw_finalize_queue queue, hw_error *why);
+
+/* What was queued. */
+typedef struct hw_finalized {
+    void *object;   /* ordinary again, and kept by the caller's roots alone; NULL: data was registered */
+    void *tag;      /* what was registered with it, or the data */
+    bool in_circle; /* it is one of a circle */
+} hw_finalized;
+
+/* Takes what has waited longest on a queue, objects before data; false if nothing waits, or on misuse (hw_last_error
+ * says why). */
+bool hw_finalize_next(hw_mutator *m, hw_finalize_queue queue, hw_finalized *entry);
+
+/* The same of data alone, on any thread, attached or not, in any place: after an allocation, in a loop of events, in a
+ * thread of its own. Where nothing waits it costs a load on the heap's own queue. */
+bool hw_finalize_next_data(hw_heap *heap, hw_finalize_queue queue, void **data);
+
+/* Waits until something is on a queue, at most so many nanoseconds, UINT64_MAX for ever; *waits, unless NULL, says
+ * whether. An attached thread waits as in a blocking region (hw_call_blocking). Another thread may take it first.
+ * HW_EINVAL: there is no such queue, or it has ended meanwhile. HW_ESTATE: see above. */
+hw_status hw_finalize_wait(hw_heap *heap, hw_finalize_queue queue, uint64_t at_most, bool *waits, hw_error *why);
+
+/* A queue's eventfd, for poll and its like: it can be read after each collection that has queued something. It does not
+ * block, and is closed with its queue. Read it, and then empty the queue. HW_ENOMEM: the system gives no descriptor. */
+hw_status hw_finalize_fd(hw_heap *heap, hw_finalize_queue queue, int *fd, hw_error *why);
+
+/* Has fn called when something was queued, by the next thread that allocates on the slow path, before its object is
+ * made: once for all that a collection has queued, on one thread at a time and never inside itself. It may do what its
+ * thread may: allocate, collect, take what is queued; so it takes no lock that a thread may hold which allocates. It
+ * returns, and attaches or detaches nothing. NULL removes it. HW_ESTATE: it is being called. */
+typedef void (*hw_finalize_fn)(void *arg);
+hw_status hw_finalize_call(hw_heap *heap, hw_finalize_queue queue, hw_finalize_fn fn, void *arg, hw_error *why);
+
+/* Queues all that is registered, each once and in no order, though the objects may be alive: before a heap is
+ * destroyed, which is refused (HW_ESTATE) while something is registered or on a queue. HW_ESTATE: see above. */
+hw_status hw_finalize_all(hw_heap *heap, hw_error *why);
+
+/* ---------------------------------------------------------------------------- weak references and ephemerons -- */
+
+/* An object of the heap that refers to another without keeping it alive. May collect: object is reachable during the
+ * call, as everything that is used later. Once nothing but weak references leads to the object, a collection clears
+ * them. NULL on error, of which hw_last_error tells: no object of this heap begins there, or it is in an arena
+ * (HW_EINVAL); HW_ELIMIT, HW_ENOMEM, HW_ESTATE: see above. */
+void *hw_weak_new(hw_mutator *m, void *object);
+
+/* The object that a weak reference refers to, NULL if it is dead. What it returns is as any pointer that was loaded
+ * from an object: alive, and kept by whatever leads to it from now on. NULL also on error: weak is none (HW_EINVAL),
+ * HW_ESTATE. */
+void *hw_weak_get(hw_mutator *m, void *weak);
+
+/* An ephemeron: an object of the heap that keeps value alive as long as something else leads to key, and no longer. So
+ * whatever is reached from value may lead to key. It is cleared when key is dead. value may be NULL. May collect;
+ * errors as for hw_weak_new. hw_free refuses weak references and ephemerons (HW_EINVAL): drop what leads to them; and
+ * their keys are left to the collector, too (hw_free). */
+void *hw_ephemeron_new(hw_mutator *m, void *key, void *value);
+
+/* Its key, and its value; NULL if it was cleared, as hw_weak_get. */
+void *hw_ephemeron_key(hw_mutator *m, void *ephemeron);
+void *hw_ephemeron_value(hw_mutator *m, void *ephemeron);
+
+/* Changes its value, which is nobody's if the key is dead. HW_EINVAL, HW_ESTATE: as for hw_weak_get. */
+hw_status hw_ephemeron_set(hw_mutator *m, void *ephemeron, void *value);
+
+/* ------------------------------------------------------------------------------------------------- weak tables -- */
+
+/* A table that keeps none of its keys alive, and the value of each as long as something else leads to the key: for
+ * properties of objects, caches, sets (with values NULL), and objects that are to be one if they are equal. It is an
+ * object of the heap, and dies as others do. Threads share it; each call holds a lock of the table for a moment, so a
+ * table of millions makes a collection wait while its array is made larger. Table, key, value and object are reachable
+ * during a call that may collect. Errors, of which hw_last_error tells: no table, or no object that could be a key
+ * (HW_EINVAL), HW_ELIMIT, HW_ENOMEM, HW_ESTATE: see above. */
+
+/* An empty table; NULL on error. May collect. */
+void *hw_weak_table_new(hw_mutator *m);
+
+/* Sets the value of a key, by the identity of the object. May collect. */
+hw_status hw_weak_table_set(hw_mutator *m, void *table, void *key, void *value);
+
+/* Whether the table has the key; *value, unless value is NULL, is what it was given. false also on error. */
+bool hw_weak_table_get(hw_mutator *m, void *table, void *key, void **value);
+
+/* Removes a key; false if the table does not have it, and on error. */
+bool hw_weak_table_remove(hw_mutator *m, void *table, void *key);
+
+/* The number of keys that no collection has found dead. It looks at all places. 0 on error. */
+size_t hw_weak_table_count(hw_mutator *m, void *table);
+
+/* The entry at *position, 0 at first, or behind it; false if there is none. *position moves behind it. Entries that
+ * come meanwhile may be missed, and where many come others be seen twice. key and value may be NULL. */
+bool hw_weak_table_next(hw_mutator *m, void *table, size_t *position, void **key, void **value);
+
+/* The object of the table with this hash for which equal(object, arg) is true. If there is none: object, which is in
+ * the table then, or NULL if object is. equal must not allocate, poll or block, in any heap. Tables by identity and by
+ * value are different tables. NULL on error. May collect. */
+void *hw_weak_table_intern(hw_mutator *m, void *table, uint64_t hash, bool (*equal)(void *object, void *arg), void *arg,
+                           void *object);
+
+/* ------------------------------------------------------------------------------------------------------- links -- */
+
+/* A word of the program's own memory that refers to an object without keeping it alive, and is set to 0 in the pause of
+ * the collection that finds the object dead. The program writes the word: the object's address, or, if roots are
+ * scanned where it lies, the complement of that (~(uintptr_t)object), by which no scan keeps the object. A program that
+ * uses no memory of its own for this has weak references, which cost a pause nothing while their objects live; a full
+ * pause looks at each link.
+ *
+ * A marking that goes on beside the program does not know of plain loads: where the option concurrent is not off, the
+ * word is only compared with 0, and hw_link_get gives the object. */
+enum { HW_LINK_LONG = 1 };
+
+/* Has *slot cleared when object is dead: before finalisers that revive it are queued, or, with HW_LINK_LONG, when it is
+ * gone. A slot that has a link gets another object. slot may be written until hw_link_remove, or it is in an object of
+ * the heap, with which the link ends. hw_link_remove comes before hw_free of the object, or of that in which slot lies.
+ * HW_EINVAL: no object of this heap begins there; it or the slot is in an arena; slot is no multiple of 8; flags.
+ * HW_EFULL, HW_ENOMEM, HW_ESTATE: see above. */
+hw_status hw_link_add(hw_mutator *m, void *slot, void *object, uint32_t flags);
+
+/* The object that slot has a link to; NULL if it is dead, there is no link, or on error (HW_ESTATE). */
+void *hw_link_get(hw_mutator *m, void *slot);
+
+/* Moves a link, and the word, to another slot. HW_EINVAL: from has no link, or to cannot have one. HW_ENOMEM,
+ * HW_ESTATE. */
+hw_status hw_link_move(hw_mutator *m, void *from, void *to);
+
+/* Ends a link, on any thread; false if there is none. The word stays. */
+bool hw_link_remove(hw_heap *heap, void *slot);
 
 /* ------------------------------------------------------------------------------------------------------ arenas -- */
 
@@ -703,230 +1039,107 @@ uint64_t hw_arena_number(const hw_arena *arena);
  * as values that live in the heap do. Any thread may call it. */
 uint64_t hw_arena_of(hw_heap *heap, const void *address);
 
-/* -------------------------------------------------------------------------------------- memory outside the heap -- */
+/* ------------------------------------------------------------------------- mutators that change threads, forks -- */
 
-/* Counts bytes outside the heap that its objects own, such as buffers of malloc or mapped files: so many more, or fewer if
- * bytes is negative. They count toward the goal and the limit, so dead objects that own much are collected in time, whatever
- * their own size. An addition is like an allocation, without cells: call it before malloc, give back what you added when the
- * buffer was freed, on any attached thread. What comes and goes between two collections makes none due.
- * HW_ELIMIT: the limit leaves no room for so many, after a full collection. HW_EINVAL: more is given back than is counted,
- * or there would be more than memory can hold. HW_ESTATE: see above. On error nothing is counted. Adding may collect. */
-hw_status hw_external(hw_mutator *m, ptrdiff_t bytes);
+/* A mutator that changes threads, for a virtual machine that runs on whichever thread of its host holds a lock.
+ * hw_mutator_give leaves it to nobody: the calling thread is not attached any more, its stack is no root, and
+ * collections go on. The frames of m stay linked, and their slots readable. Arenas stay m's. hw_mutator_take attaches
+ * the calling thread with it, on the stack that the system gave the thread. Between the two the host's lock, say,
+ * orders memory, and nobody uses m. A forked child has those mutators that nobody had. HW_ESTATE: not this thread's
+ * mutator (give); the thread is attached to the heap, or m was not given away (take); see above. May wait for a
+ * collection. */
+hw_status hw_mutator_give(hw_mutator *m);
+hw_status hw_mutator_take(hw_heap *heap, hw_mutator *m, hw_error *why);
 
-/* --------------------------------------------------------------------------------------------------- finalisers -- */
+/* A process may fork, whatever its threads and heaps are doing. fork waits until no thread is in the middle of a step of
+ * the library, not for collections. In the child the forking thread is attached as it was; the others are detached, and
+ * what only they kept is kept no more. The child can use its heaps, attach threads, and end them. (If a trace function
+ * forks, the child calls exec.) */
 
-/* An object, or data that an object owns outside the heap, is on a queue when the object is dead; the program takes it where it
- * likes: the collector calls nothing. 0 names the heap's own queue, which is always there. */
-typedef uint64_t hw_finalize_queue;
+/* ------------------------------------------------------------------------------------------- stacks of fibers -- */
 
-/* Names a registration. 0 is none. */
-typedef uint64_t hw_finalizer;
-
-/* Which of several objects that died are queued first. */
-#define HW_FINALIZE_ORDERED 0u /* one that another leads to waits until that was taken, and has died for good */
-#define HW_FINALIZE_AT_ONCE 1u /* all at once: of those that lead to each other the program may see any first */
-
-/* Has the object queued when nothing leads to it but queues, and objects that died with it: hw_finalize_next gives it once, with
- * its tag, after the first collection that finds so. A young collection does, of young objects. Until then it counts as
- * used, with all that it refers to. It may be registered several times, and is queued once for each. Objects that wait for each
- * other in a circle are queued together, after those that lead there; hw_stats counts circles. *out, unless NULL, names the
- * registration.
- * HW_EINVAL: no object of this heap begins there, it is in an arena, or there is no such queue or order. HW_EFULL, HW_ENOMEM,
- * HW_ESTATE: see above. */
-hw_status hw_finalize(hw_mutator *m, void *object, hw_finalize_queue queue, uint32_t order, void *tag, hw_finalizer *out);
-
-/* Has data queued once the object is dead for good, and not before other finalisers have given it back: hw_finalize_next or
- * hw_finalize_next_data gives it, once. The object is not revived, read or written: data is what it owns outside the heap, or
- * leads there. It is kept alive by none of these registrations. Otherwise as hw_finalize. */
-hw_status hw_finalize_data(hw_mutator *m, void *object, hw_finalize_queue queue, void *data, hw_finalizer *out);
-
-/* Takes a registration back, on any thread; *tag, unless NULL, is what was registered. HW_ESTATE: the object is dead, and the
- * entry is on the queue or was taken. HW_EINVAL: it was taken back before, or is none. hw_free refuses an object that has one
- * (HW_EINVAL). */
-hw_status hw_finalize_cancel(hw_heap *heap, hw_finalizer finalizer, void **tag, hw_error *why);
-
-/* Makes a queue. HW_EFULL: the heap has 4096. HW_ENOMEM: see above. */
-hw_status hw_finalize_queue_new(hw_heap *heap, hw_finalize_queue *out, hw_error *why);
-
-/* Ends one. HW_ESTATE: something is on it or registered for it. HW_EINVAL: there is none, or it is the heap's own. */
-hw_status hw_finalize_queue_end(hw_heap *heap, hw_finalize_queue queue, hw_error *why);
-
-/* What was queued. */
-typedef struct hw_finalized {
-    void *object;   /* ordinary again, and kept by the caller's roots alone; NULL: data was registered */
-    void *tag;      /* what was registered with it, or the data */
-    bool in_circle; /* it is one of a circle */
-} hw_finalized;
-
-/* Takes what has waited longest on a queue, objects before data; false if nothing waits, or on misuse (hw_last_error says why). */
-bool hw_finalize_next(hw_mutator *m, hw_finalize_queue queue, hw_finalized *entry);
-
-/* The same of data alone, on any thread, attached or not, in any place: after an allocation, in a loop of events, in a thread of its
- * own. Where nothing waits it costs a load on the heap's own queue. */
-bool hw_finalize_next_data(hw_heap *heap, hw_finalize_queue queue, void **data);
-
-/* Waits until something is on a queue, at most so many nanoseconds, UINT64_MAX for ever; *waits, unless NULL, says whether. An attached
- * thread waits as in a blocking region (hw_call_blocking). Another thread may take it first. HW_EINVAL: there is no such queue, or it has
- * ended meanwhile. HW_ESTATE: see above. */
-hw_status hw_finalize_wait(hw_heap *heap, hw_finalize_queue queue, uint64_t at_most, bool *waits, hw_error *why);
-
-/* A queue's eventfd, for poll and its like: it can be read after each collection that has queued something. It does not block, and
- * is closed with its queue. Read it, and then empty the queue. HW_ENOMEM: the system gives no descriptor. */
-hw_status hw_finalize_fd(hw_heap *heap, hw_finalize_queue queue, int *fd, hw_error *why);
-
-/* Has fn called when something was queued, by the next thread that allocates on the slow path, before its object is made: once for all
- * that a collection has queued, on one thread at a time and never inside itself. It may do what its thread may: allocate, collect, take
- * what is queued; so it takes no lock that a thread may hold which allocates. It returns, and attaches or detaches nothing. NULL
- * removes it. HW_ESTATE: it is being called. */
-typedef void (*hw_finalize_fn)(void *arg);
-hw_status hw_finalize_call(hw_heap *heap, hw_finalize_queue queue, hw_finalize_fn fn, void *arg, hw_error *why);
-
-/* Queues all that is registered, each once and in no order, though the objects may be alive: before a heap is destroyed, which is
- * refused (HW_ESTATE) while something is registered or on a queue. HW_ESTATE: see above. */
-hw_status hw_finalize_all(hw_heap *heap, hw_error *why);
-
-/* ---------------------------------------------------------------------------- weak references and ephemerons -- */
-
-/* An object of the heap that refers to another without keeping it alive. May collect: object is reachable during the call, as
- * everything that is used later. Once nothing but weak references leads to the object, a collection clears them. NULL on
- * error, of which hw_last_error tells: no object of this heap begins there, or it is in an arena (HW_EINVAL); HW_ELIMIT,
- * HW_ENOMEM, HW_ESTATE: see above. */
-void *hw_weak_new(hw_mutator *m, void *object);
-
-/* The object that a weak reference refers to, NULL if it is dead. What it returns is as any pointer that was loaded from an
- * object: alive, and kept by whatever leads to it from now on. NULL also on error: weak is none (HW_EINVAL), HW_ESTATE. */
-void *hw_weak_get(hw_mutator *m, void *weak);
-
-/* An ephemeron: an object of the heap that keeps value alive as long as something else leads to key, and no longer. So
- * whatever is reached from value may lead to key. It is cleared when key is dead. value may be NULL. May collect; errors as
- * for hw_weak_new. hw_free refuses weak references and ephemerons (HW_EINVAL): drop what leads to them; and their keys are left
- * to the collector, too (hw_free). */
-void *hw_ephemeron_new(hw_mutator *m, void *key, void *value);
-
-/* Its key, and its value; NULL if it was cleared, as hw_weak_get. */
-void *hw_ephemeron_key(hw_mutator *m, void *ephemeron);
-void *hw_ephemeron_value(hw_mutator *m, void *ephemeron);
-
-/* Changes its value, which is nobody's if the key is dead. HW_EINVAL, HW_ESTATE: as for hw_weak_get. */
-hw_status hw_ephemeron_set(hw_mutator *m, void *ephemeron, void *value);
-
-/* ------------------------------------------------------------------------------------------------- weak tables -- */
-
-/* A table that keeps none of its keys alive, and the value of each as long as something else leads to the key: for properties
- * of objects, caches, sets (with values NULL), and objects that are to be one if they are equal. It is an object of the heap, and
- * dies as others do. Threads share it; each call holds a lock of the table for a moment, so a table of millions makes a
- * collection wait while its array is made larger. Table, key, value and object are reachable during a call that may collect.
- * Errors, of which hw_last_error tells: no table, or no object that could be a key (HW_EINVAL), HW_ELIMIT, HW_ENOMEM,
- * HW_ESTATE: see above. */
-
-/* An empty table; NULL on error. May collect. */
-void *hw_weak_table_new(hw_mutator *m);
-
-/* Sets the value of a key, by the identity of the object. May collect. */
-hw_status hw_weak_table_set(hw_mutator *m, void *table, void *key, void *value);
-
-/* Whether the table has the key; *value, unless value is NULL, is what it was given. false also on error. */
-bool hw_weak_table_get(hw_mutator *m, void *table, void *key, void **value);
-
-/* Removes a key; false if the table does not have it, and on error. */
-bool hw_weak_table_remove(hw_mutator *m, void *table, void *key);
-
-/* The number of keys that no collection has found dead. It looks at all places. 0 on error. */
-size_t hw_weak_table_count(hw_mutator *m, void *table);
-
-/* The entry at *position, 0 at first, or behind it; false if there is none. *position moves behind it. Entries that come meanwhile
- * may be missed, and where many come others be seen twice. key and value may be NULL. */
-bool hw_weak_table_next(hw_mutator *m, void *table, size_t *position, void **key, void **value);
-
-/* The object of the table with this hash for which equal(object, arg) is true. If there is none: object, which is in the table
- * then, or NULL if object is. equal must not allocate, poll or block, in any heap. Tables by identity and by value are
- * different tables. NULL on error. May collect. */
-void *hw_weak_table_intern(hw_mutator *m, void *table, uint64_t hash, bool (*equal)(void *object, void *arg), void *arg,
-                           void *object);
-
-/* ------------------------------------------------------------------------------------------------------- links -- */
-
-/* A word of the program's own memory that refers to an object without keeping it alive, and is set to 0 in the pause of the
- * collection that finds the object dead. The program writes the word: the object's address, or, if roots are scanned
- * where it lies, the complement of that (~(uintptr_t)object), by which no scan keeps the object. A program that uses no memory of
- * its own for this has weak references, which cost a pause nothing while their objects live; a full pause looks at each link.
+/* Register a fiber's stack when it has been allocated, and remove it before its memory is freed. Announce each switch,
+ * with the thread's registers on the stack that it leaves: so the heap knows the words in use there, and scans them
+ * conservatively (with conservative_stacks = 0, too). With ucontext:
  *
- * A marking that goes on beside the program does not know of plain loads: where the option concurrent is not off, the word is only
- * compared with 0, and hw_link_get gives the object. */
-enum { HW_LINK_LONG = 1 };
+ *     struct swap { ucontext_t *from, *to; };
+ *     static void jump(void *arg) { struct swap *s = arg; swapcontext(s->from, s->to); }
+ *
+ *     hw_stack_range_add(heap, memory, memory + size, &fiber->stack, &why);
+ *     ...
+ *     hw_stack_switch(m, fiber->stack, jump, &(struct swap){&here, &fiber->context});    // to the fiber
+ *     hw_stack_switch(m, NULL, jump, &(struct swap){&fiber->context, &here});            // on it: back to the thread's own
+ *
+ * - One thread may leave a fiber, and another, attached one resume it: its code goes on with that thread's mutator
+ *   (hw_self). A fiber is not resumed before the other thread has left it: put it on a list for others after the switch,
+ *   from another stack.
+ * - Nothing of a fiber's stack is in use until the fiber runs. What makecontext passes to it needs another root until
+ *   then.
+ * - A collection takes at most 32 KiB of the allocating thread's stack, beside what trace functions take.
+ * - When a stack is used again for another fiber, the words that the last one had in use are scanned until the next
+ *   leaves it.
+ * - Frames (hw_frame_push) are linked through the mutator: each switch saves m->frames and stores that of the stack that
+ *   it goes to. Frames of a waiting fiber are not seen as frames; its stack is scanned.
+ * - A thread that uses objects of several heaps on a fiber announces each switch to each: hw_stack_switch to one, and in
+ *   jump hw_stack_announce to the others, with an address of jump's frame.
+ * - Exceptions and longjmp do not leave a stack. A thread does not detach or end on a registered one. */
 
-/* Has *slot cleared when object is dead: before finalisers that revive it are queued, or, with HW_LINK_LONG, when it is gone. A slot
- * that has a link gets another object. slot may be written until hw_link_remove, or it is in an object of the heap, with which the
- * link ends. hw_link_remove comes before hw_free of the object, or of that in which slot lies. HW_EINVAL: no object of this heap begins there; it or the
- * slot is in an arena; slot is no multiple of 8; flags. HW_EFULL, HW_ENOMEM, HW_ESTATE: see above. */
-hw_status hw_link_add(hw_mutator *m, void *slot, void *object, uint32_t flags);
+/* Registers the stack from low to high, which stays readable until it is removed. Nothing of it is in use yet. HW_EINVAL
+ * if high is not above low; HW_EFULL if there are too many (1048576 where addresses are plenty); HW_ENOMEM. Any thread
+ * may call this. */
+hw_status hw_stack_range_add(hw_heap *heap, void *low, void *high, hw_stack **out, hw_error *why);
 
-/* The object that slot has a link to; NULL if it is dead, there is no link, or on error (HW_ESTATE). */
-void *hw_link_get(hw_mutator *m, void *slot);
+/* Removes a stack: nothing of it is scanned any more. HW_ESTATE while a thread is on it or has announced that it goes
+ * there; HW_EINVAL if it was removed before and its name is not yet another stack's. Any thread may call this. */
+hw_status hw_stack_range_remove(hw_heap *heap, hw_stack *stack, hw_error *why);
 
-/* Moves a link, and the word, to another slot. HW_EINVAL: from has no link, or to cannot have one. HW_ENOMEM, HW_ESTATE. */
-hw_status hw_link_move(hw_mutator *m, void *from, void *to);
+/* Pushes the registers onto the stack, announces the switch to another (NULL: the one that the thread was attached
+ * with), and calls jump(arg), which only goes there and holds no objects of its own. It returns when somebody has
+ * switched back to this stack, perhaps on another thread: do not use m afterwards unless the fiber stays on its thread.
+ * With another status than HW_OK jump was not called. HW_ESTATE: another thread is on that stack, or this one is not on
+ * the stack that it announced. HW_EINVAL: the stack was removed. It does not collect. */
+hw_status hw_stack_switch(hw_mutator *m, hw_stack *to, void (*jump)(void *arg), void *arg);
 
-/* Ends a link, on any thread; false if there is none. The word stays. */
-bool hw_link_remove(hw_heap *heap, void *slot);
+/* The same for runtimes that push the registers and switch themselves: announces that the thread is about to go to
+ * another stack, and that on its present one the words from sp on are in use, with all registers that it wants back. The
+ * switch follows, and no other use of the heap before it. */
+hw_status hw_stack_announce(hw_mutator *m, hw_stack *to, void *sp);
 
-/* ----------------------------------------------------------------------------------------- control and figures -- */
+/* ----------------------------------------------------------------------------------------------------- reports -- */
 
-/* A full collection: what no root led to when it was called is gone when it returns. HW_ESTATE: see above. */
-hw_status hw_collect(hw_mutator *m);
+/* Calls fn(arg, text) with each report of verify mode, a sentence that ends with the call, in place of a line on
+ * standard error; fn NULL: standard error again. What ends the process is told so, too, before it is written and the
+ * process aborts. fn runs on any thread, with all threads stopped: it uses no heap, waits for no thread, does not fork,
+ * longjmp or unwind, and does with stops by signals only what a signal handler may. HW_ESTATE: as for hw_on_collection.
+ * May collect. */
+typedef void (*hw_report_fn)(void *arg, const char *text);
+hw_status hw_on_report(hw_heap *heap, hw_report_fn fn, void *arg, hw_error *why);
 
-/* A young collection if the heap has them now, which is quick; otherwise a full one. HW_ESTATE: see above. */
-hw_status hw_collect_young(hw_mutator *m);
+/* Writes to text, which has room for n bytes, why an object is alive: a shortest path to it from a root, in lines, the
+ * object first; or that no root leads to it. Roots on stacks come last, since the caller has the object there. In
+ * verify mode it names the types (hw_type_name) and the places that allocated. It stops all threads, walks over the
+ * heap and calls trace functions. HW_EINVAL: no object begins there; HW_ENOMEM; HW_ESTATE. May collect. */
+hw_status hw_why_alive(hw_mutator *m, const void *object, char *text, size_t n);
 
-/* Asks for a full collection that goes on while the program does, and returns at once. What no root led to when it was
- * called is gone when that collection has ended. With the option concurrent it marks beside the program, however little is
- * alive. Otherwise, and where that cannot be, the next allocation of any thread collects that needs more memory than its
- * thread has at hand, or hw_collect_wait or hw_collect_done does. *out may be copied, and used by any thread of the heap.
- * HW_ESTATE: see above. */
-hw_status hw_collect_start(hw_mutator *m, hw_ticket *out);
+/* Calls fn with each object of the heap, its type and its size, as hw_base returns it, while all threads are stopped:
+ * those that no collection has found dead, so hw_collect comes first if only what is alive is wanted. Values in arenas
+ * are left out. Types that have their pointers in the same places and one size class are one to the heap: type is the
+ * one that was registered first of these, and 0 for arrays, weak objects, and where layouts are too many. fn is brief,
+ * waits for no thread, does not longjmp or unwind, does with stops by signals only what a signal handler may, and uses
+ * no heap (HW_ESTATE); it may read and write objects, without storing pointers. It takes the time of a sweep.
+ * HW_ENOMEM, HW_ESTATE: see above. May collect. */
+typedef void (*hw_walk_fn)(void *arg, void *object, hw_type type, size_t size);
+hw_status hw_walk(hw_mutator *m, hw_walk_fn fn, void *arg);
 
-/* Waits until the collection has ended, and collects itself if nobody else would. Other collections go on meanwhile, as in
- * hw_call_blocking. In a forked child, too. HW_EINVAL: the ticket is not one of this heap. HW_ESTATE: see above. May
- * collect. */
-hw_status hw_collect_wait(hw_mutator *m, hw_ticket ticket);
-
-/* Whether it has ended; *done is not changed on error. Returns at once where a thread of the heap marks beside the program;
- * otherwise it collects, since a program that only asks would wait for good. The errors are those of hw_collect_wait. May
- * collect. */
-hw_status hw_collect_done(hw_mutator *m, hw_ticket ticket, bool *done);
-
-/* How many full collections have ended, in one load: an epoch for caches. NULL is 0. */
-uint64_t hw_full_collections(const hw_heap *heap);
-
-/* Calls fn(arg, moment, kind) twice in each pause of the heap, before anything is marked and before the threads go on, in
- * place of the function that was set before; fn NULL: none. moment is HW_COLLECTION_START or HW_COLLECTION_END; by then
- * hw_full_collections and hw_stats_get have counted the collection. kind is
- *   HW_COLLECTION_YOUNG          a young collection;
- *   HW_COLLECTION_FULL           a full one in one stop;
- *   HW_COLLECTION_MARKING_START  a young one that starts a full marking beside the program;
- *   HW_COLLECTION_MARKING_END    the end of that: it is a full collection.
- * fn runs with all threads stopped, on the thread that collects, which is attached, never on one of the heap's own. So while a
- * function is set a marking beside the program starts and ends when a thread allocates and needs more memory than it has at
- * hand, or waits for a collection; and an idle heap is not collected. fn is brief, waits for no other thread, does not fork,
- * longjmp or unwind, does with stops by signals only what a signal handler may, and uses no heap but for statistics and hw_full_collections: what it calls else of this one is refused
- * (HW_ESTATE, NULL), inline allocation, too. Set during a marking, it sees the end of that.
- * HW_ESTATE: called from it, from a trace function, or inside a blocking region. May collect. */
-#define HW_COLLECTION_START 0u
-#define HW_COLLECTION_END 1u
-#define HW_COLLECTION_YOUNG 0u
-#define HW_COLLECTION_FULL 1u
-#define HW_COLLECTION_MARKING_START 2u
-#define HW_COLLECTION_MARKING_END 3u
-typedef void (*hw_collection_fn)(void *arg, uint32_t moment, uint32_t kind);
-hw_status hw_on_collection(hw_heap *heap, hw_collection_fn fn, void *arg, hw_error *why);
+/* ----------------------------------------------------------------------------------------------------- figures -- */
 
 /* Gives the memory of all free pages back to the system; *released, unless NULL, is how many bytes that may have been.
  * Only what a collection has found dead is free: collect first. Other threads go on meanwhile. */
 hw_status hw_release_free_memory(hw_heap *heap, size_t *released);
 
-/* Change the options percent and limit of a heap in use (a limit of 0: none), from any thread; HW_EINVAL, and the heap stays
- * as it is, if the value is out of range. The next collection honours them. A limit holds for requests for memory from now on;
- * what is in use may be more. The heap's addresses do not change: with a limit it was made for twice that. */
+/* Change the options percent and limit of a heap in use (a limit of 0: none), from any thread; HW_EINVAL, and the heap
+ * stays as it is, if the value is out of range. The next collection honours them. A limit holds for requests for memory
+ * from now on; what is in use may be more. The heap's addresses do not change: with a limit it was made for twice that. */
 hw_status hw_percent_set(hw_heap *heap, uint32_t percent);
 hw_status hw_limit_set(hw_heap *heap, size_t limit);
 

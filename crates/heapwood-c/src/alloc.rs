@@ -6,10 +6,13 @@ use crate::error::Error;
 use crate::status::Status;
 use crate::threads::{heap_of, object_or_null, refuse};
 use crate::type_table::{Description, TypeNumber};
+use core::ffi::CStr;
 use core::ptr::NonNull;
-use heapwood_gc::{Mutator, ObjectType, slice_scan};
+use heapwood_gc::{Mutator, ObjectType, Origin, slice_scan};
 use heapwood_heap::{Scan, ShapeId, SizeClass};
-use heapwood_layout::Layout;
+use heapwood_layout::{Layout, WORD};
+use heapwood_os::diagnose::backtrace::callers_of;
+use heapwood_os::threads::stack::thread_id;
 
 /// The header finds the buffer of pointer-free cells of `n` bytes at index `(n + 15) / 16`, for `n` up to 256.
 const _: () = {
@@ -26,7 +29,9 @@ fn object(m: &Mutator, ty: TypeNumber, zeroed: bool) -> Result<NonNull<u8>, Erro
 }
 
 fn bytes(m: &Mutator, n: usize, zeroed: bool) -> Result<NonNull<u8>, Error> {
-    let size = n.max(1);
+    // At least one word behind them is filled, then.
+    let guard = if notes(m) { WORD } else { 0 };
+    let size = n.max(1).saturating_add(guard);
     let ty = ObjectType::no_pointers(size);
     Ok(if zeroed { m.allocate_zeroed(ty)? } else { m.allocate(ty)? })
 }
@@ -40,6 +45,7 @@ pub fn array_type(m: &Mutator, element: &Description, n: usize) -> Result<Object
         .ok_or(Error::ArraySize(n, element.size()))?
         .max(1);
     let scan = match element {
+        Description::Tail { .. } => return Err(Error::TailOfTails),
         Description::Program(_, program) => Scan::Program { header: 0, program: *program },
         Description::Short(element) => match element.layout() {
             Layout::NoPointers => return Ok(ObjectType::no_pointers(size)),
@@ -57,6 +63,45 @@ fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<Non
     Ok(if zeroed { m.allocate_zeroed(ty)? } else { m.allocate(ty)? })
 }
 
+/// Whether reports know where objects come from.
+pub(crate) fn notes(m: &Mutator) -> bool {
+    m.heap().config().verify && m.heap().config().sites
+}
+
+/// The bytes of a type, if an object's memory behind them is nobody's: a program is promised the room behind arrays and tails.
+fn bytes_of(m: &Mutator, ty: TypeNumber) -> Option<usize> {
+    match heap_of(m).types.get(ty).ok()?.description {
+        Description::Short(descriptor) => Some(descriptor.size()),
+        Description::Program(size, _) => Some(size),
+        Description::Tail { .. } => None,
+    }
+}
+
+/// The result of `function`, which the program has called and which has made an object, of which it may use so many `bytes` if the rest
+/// is nobody's. In verify mode reports know from now on where the object comes from.
+pub(crate) fn made(
+    m: &Mutator,
+    result: Result<NonNull<u8>, Error>,
+    ty: Option<TypeNumber>,
+    bytes: impl FnOnce() -> Option<usize>,
+    function: *const (),
+) -> *mut u8 {
+    if let Ok(object) = result
+        && notes(m)
+    {
+        let name = ty.and_then(|ty| heap_of(m).types.name(ty));
+        let (sites, thread) = (callers_of(function), thread_id());
+        // SAFETY: the names of types stay where they are as long as the heap.
+        unsafe {
+            m.note_origin(
+                object,
+                Origin { name: name.map(CStr::as_ptr), sites, thread, bytes: bytes(), plain: false },
+            )
+        };
+    }
+    object_or_null(m, result)
+}
+
 /// The slow half of `hw_alloc`.
 ///
 /// # Safety
@@ -64,7 +109,7 @@ fn array(m: &Mutator, element: TypeNumber, n: usize, zeroed: bool) -> Result<Non
 /// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_slow(m: &Mutator, ty: TypeNumber) -> *mut u8 {
-    object_or_null(m, object(m, ty, false))
+    made(m, object(m, ty, false), Some(ty), || bytes_of(m, ty), hw_alloc_slow as *const ())
 }
 
 /// The slow half of `hw_alloc_bytes`.
@@ -74,7 +119,7 @@ pub unsafe extern "C" fn hw_alloc_slow(m: &Mutator, ty: TypeNumber) -> *mut u8 {
 /// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_bytes_slow(m: &Mutator, n: usize) -> *mut u8 {
-    object_or_null(m, bytes(m, n, false))
+    made(m, bytes(m, n, false), None, || Some(n.max(1)), hw_alloc_bytes_slow as *const ())
 }
 
 /// Allocates an array.
@@ -84,7 +129,7 @@ pub unsafe extern "C" fn hw_alloc_bytes_slow(m: &Mutator, n: usize) -> *mut u8 {
 /// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_array(m: &Mutator, element: TypeNumber, n: usize) -> *mut u8 {
-    object_or_null(m, array(m, element, n, false))
+    made(m, array(m, element, n, false), Some(element), || None, hw_alloc_array as *const ())
 }
 
 /// Allocates an object of zeros.
@@ -94,7 +139,7 @@ pub unsafe extern "C" fn hw_alloc_array(m: &Mutator, element: TypeNumber, n: usi
 /// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_zeroed(m: &Mutator, ty: TypeNumber) -> *mut u8 {
-    object_or_null(m, object(m, ty, true))
+    made(m, object(m, ty, true), Some(ty), || bytes_of(m, ty), hw_alloc_zeroed as *const ())
 }
 
 /// Allocates zeros without pointers.
@@ -104,7 +149,7 @@ pub unsafe extern "C" fn hw_alloc_zeroed(m: &Mutator, ty: TypeNumber) -> *mut u8
 /// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_bytes_zeroed(m: &Mutator, n: usize) -> *mut u8 {
-    object_or_null(m, bytes(m, n, true))
+    made(m, bytes(m, n, true), None, || Some(n.max(1)), hw_alloc_bytes_zeroed as *const ())
 }
 
 /// Allocates an array of zeros.
@@ -114,7 +159,7 @@ pub unsafe extern "C" fn hw_alloc_bytes_zeroed(m: &Mutator, n: usize) -> *mut u8
 /// 2. Every object that is used later is reachable from a root.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_alloc_array_zeroed(m: &Mutator, element: TypeNumber, n: usize) -> *mut u8 {
-    object_or_null(m, array(m, element, n, true))
+    made(m, array(m, element, n, true), Some(element), || None, hw_alloc_array_zeroed as *const ())
 }
 
 /// Frees an object. Does nothing for NULL.
@@ -143,7 +188,7 @@ pub unsafe extern "C" fn hw_base(m: &Mutator, address: usize, size: *mut usize) 
     let Some(object) = m.find(address) else { return core::ptr::null_mut() };
     if !size.is_null() {
         // SAFETY: contract 2.
-        unsafe { size.write(object.bytes) };
+        unsafe { size.write(m.asked_bytes(object.base).unwrap_or(object.bytes)) };
     }
     object.base.get() as *mut u8
 }

@@ -5,11 +5,11 @@ use crate::status::Status;
 use core::fmt;
 use heapwood_gc::{
     AllocError, ArenaError, ExternalError, FinalizeError, FreeError, HandleError, HeapError, MisuseError,
-    OptionError, RootError, StackError, TypeError, WeakError,
+    OptionError, PlainError, RootError, StackError, TailError, TypeError, WeakError, WhyAliveError,
 };
 use heapwood_heap::{RegisterProgramError, ShapeError};
-use heapwood_layout::LayoutError;
 use heapwood_layout::describe::{DescribeError, ParseError};
+use heapwood_layout::{LayoutError, TagError};
 use heapwood_os::OsError;
 
 /// An error.
@@ -66,9 +66,25 @@ pub enum Error {
     /// From a crate below.
     Free(FreeError),
     /// From a crate below.
+    Plain(PlainError),
+    /// It cannot be told why an object is alive.
+    WhyAlive(WhyAliveError),
+    /// From a crate below.
     Weak(WeakError),
     /// From a crate below.
     Misuse(MisuseError),
+    /// A tag is wrong, or comes too late.
+    Tag(TagError),
+    /// No objects can have such a tail.
+    Tail(TailError),
+    /// The type of a tail's header is a program.
+    TailHeader(u32),
+    /// A tail, or an array, of objects with tails.
+    TailOfTails,
+    /// The type is not one with a tail.
+    NoTail(u32),
+    /// A text has the item `val`, and the heap no tags.
+    NoTags,
     /// A description is not UTF-8 from this byte on.
     NoText(usize),
     /// A description is not the text of a type.
@@ -113,6 +129,12 @@ impl Error {
             ) => Status::ESTATE,
             Error::Finalize(FinalizeError::Full { .. } | FinalizeError::ManyQueues { .. }) => Status::EFULL,
             Error::Finalize(FinalizeError::Kernel(_) | FinalizeError::NoDescriptor { .. }) => Status::ENOMEM,
+            Error::Plain(PlainError::Misuse(_)) | Error::WhyAlive(WhyAliveError::Misuse(_)) => Status::ESTATE,
+            Error::WhyAlive(WhyAliveError::Kernel(_)) => Status::ENOMEM,
+            Error::WhyAlive(_) => Status::EINVAL,
+            Error::Plain(PlainError::Full { .. }) => Status::EFULL,
+            Error::Plain(PlainError::Kernel(_)) => Status::ENOMEM,
+            Error::Plain(_) => Status::EINVAL,
             Error::Weak(WeakError::Misuse(_)) => Status::ESTATE,
             Error::Weak(WeakError::FullOfLinks { .. }) => Status::EFULL,
             Error::Weak(WeakError::Kernel(_)) => Status::ENOMEM,
@@ -131,9 +153,11 @@ impl Error {
                 AllocError::Limit { .. }
                 | AllocError::Memory { .. }
                 | AllocError::CollectionsOff { .. }
+                | AllocError::NoCollection { .. }
                 | AllocError::ReservationFull { .. },
             ) => Status::ELIMIT,
             Error::Alloc(AllocError::Kernel(_)) => Status::ENOMEM,
+            Error::Alloc(AllocError::Handle(e)) => Error::Handle(*e).status(),
             Error::Misuse(_)
             | Error::Alloc(AllocError::Misuse(_) | AllocError::Arena(ArenaError::OtherThread { .. }))
             | Error::Free(FreeError::Misuse(_)) => Status::ESTATE,
@@ -146,9 +170,15 @@ impl Error {
             Error::Heap(
                 HeapError::MutatorsAttached { .. }
                 | HeapError::AttachedAlready
+                | HeapError::NotGiven
                 | HeapError::Finalizers { .. },
             ) => Status::ESTATE,
             Error::Heap(HeapError::ThreadKeys) => Status::ENOMEM,
+            Error::Tag(TagError::Late) => Status::ESTATE,
+            Error::Tag(TagError::Many) => Status::EFULL,
+            Error::Tag(_) => Status::EINVAL,
+            Error::NoTags | Error::Tail(_) | Error::TailHeader(_) | Error::TailOfTails => Status::EDESC,
+            Error::NoTail(_) => Status::EINVAL,
             Error::NoText(_) | Error::Parse(_) | Error::Describe(_) => Status::EDESC,
             Error::Type(TypeError::Layout(_) | TypeError::Program(_)) => Status::EDESC,
             Error::Alloc(AllocError::Layout(e)) | Error::Type(TypeError::Shape(e)) => match e {
@@ -234,8 +264,30 @@ impl fmt::Display for Error {
             Error::External(e) => e.fmt(f),
             Error::Finalize(e) => e.fmt(f),
             Error::Free(e) => e.fmt(f),
+            Error::Plain(e) => e.fmt(f),
+            Error::WhyAlive(e) => e.fmt(f),
             Error::Weak(e) => e.fmt(f),
             Error::Misuse(e) => e.fmt(f),
+            Error::Tag(e) => e.fmt(f),
+            Error::Tail(e) => e.fmt(f),
+            Error::TailHeader(number) => {
+                write!(
+                    f,
+                    "the header's type, {number:#x}, has more than 256 words or is a program: a header has a mask"
+                )
+            }
+            Error::TailOfTails => {
+                write!(f, "no tails or arrays of objects that have tails: their sizes differ")
+            }
+            Error::NoTail(number) => {
+                write!(f, "{number:#x} is not a type with a tail: pass what hw_type_tail has filled")
+            }
+            Error::NoTags => {
+                write!(
+                    f,
+                    "`val` is a slot of words with tags, and the heap has none: give it tags first (hw_heap_tag)"
+                )
+            }
             Error::NoText(byte) => write!(f, "byte {byte}: the description is not UTF-8"),
             Error::Parse(e) => e.fmt(f),
             Error::Describe(e) => e.fmt(f),
@@ -261,6 +313,12 @@ impl From<ExternalError> for Error {
 impl From<FinalizeError> for Error {
     fn from(e: FinalizeError) -> Self {
         Error::Finalize(e)
+    }
+}
+
+impl From<PlainError> for Error {
+    fn from(e: PlainError) -> Self {
+        Error::Plain(e)
     }
 }
 
@@ -315,6 +373,18 @@ impl From<HandleError> for Error {
 impl From<LayoutError> for Error {
     fn from(e: LayoutError) -> Self {
         Error::Type(e.into())
+    }
+}
+
+impl From<TagError> for Error {
+    fn from(e: TagError) -> Self {
+        Error::Tag(e)
+    }
+}
+
+impl From<TailError> for Error {
+    fn from(e: TailError) -> Self {
+        Error::Tail(e)
     }
 }
 

@@ -25,8 +25,8 @@ impl HeapHandle {
         Ok(MappedBox::new(&SYSTEM, HeapHandle { heap, types })?.into_raw())
     }
     /// The memory of this handle and its table.
-    pub fn mappings(&self) -> [Range<usize>; 3] {
-        let (mut all, mut count) = ([const { 0..0 }; 3], 0);
+    pub fn mappings(&self) -> [Range<usize>; 4] {
+        let (mut all, mut count) = ([const { 0..0 }; 4], 0);
         let mut add = |mapping| {
             all[count] = mapping;
             count += 1;

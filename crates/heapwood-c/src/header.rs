@@ -9,6 +9,8 @@ use crate::link::LONG;
 use crate::memory::Memory;
 use crate::options::{Options, TRACE_WORDS};
 use crate::status::Status;
+use crate::tail::TailGiven;
+use crate::types::TagGiven;
 use core::mem::{offset_of, size_of};
 use heapwood_gc::mutator::{BARRIER_OFFSET, BUFFERS_OFFSET, FRAMES_OFFSET, POLL_OFFSET};
 use heapwood_gc::{
@@ -35,13 +37,16 @@ const SOURCES: [&str; 13] = [
     include_str!("stacks.rs"),
     include_str!("threads.rs"),
 ];
-const MORE_SOURCES: [&str; 6] = [
+const MORE_SOURCES: [&str; 9] = [
     include_str!("status.rs"),
+    include_str!("tail.rs"),
     include_str!("trace.rs"),
     include_str!("types.rs"),
     include_str!("weak.rs"),
     include_str!("weak_table.rs"),
     include_str!("link.rs"),
+    include_str!("walk.rs"),
+    include_str!("report.rs"),
 ];
 
 /// Asserts in C that each expression has its value.
@@ -104,6 +109,12 @@ fn the_mutators_prefix_equals_the_headers() {
         ("offsetof(hw_mutator, bumps)", BUFFERS_OFFSET),
         ("sizeof(hw_bump)", size_of::<AllocBuffer>()),
         ("HW_BUMPS", MAX_SHAPES),
+        ("sizeof(hw_tag)", size_of::<TagGiven>()),
+        ("sizeof(hw_tail)", size_of::<TailGiven>()),
+        ("offsetof(hw_tail, element)", core::mem::offset_of!(TailGiven, element)),
+        ("offsetof(hw_tail, few)", core::mem::offset_of!(TailGiven, few)),
+        ("offsetof(hw_tail, type)", core::mem::offset_of!(TailGiven, ty)),
+        ("offsetof(hw_tail, bumps)", core::mem::offset_of!(TailGiven, bumps)),
         ("offsetof(hw_arena, cursor)", ArenaHeader::CURSOR_OFFSET),
         ("offsetof(hw_arena, limit)", ArenaHeader::LIMIT_OFFSET),
         ("offsetof(hw_arena, run)", ArenaHeader::RUN_OFFSET),

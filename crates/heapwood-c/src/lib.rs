@@ -16,6 +16,7 @@
 //! | [`threads`] | attaching, detaching, polling, blocking regions |
 //! | [`stacks`] | stacks that threads switch to |
 //! | [`types`], [`type_table`] | types as C describes them, and the table of them |
+//! | [`tail`] | types with variable tails |
 //! | [`trace`] | the functions that trace functions call |
 //! | [`alloc`] | slow paths of allocation, arrays, lookup |
 //! | [`arena`] | arenas, except the inline functions |
@@ -26,6 +27,7 @@
 //! | [`link`] | links |
 //! | [`roots`] | registered roots and handles |
 //! | [`control`] | collecting, statistics, the version |
+//! | [`walk`] | a walk over all objects |
 //! | [`memory`] | where the memory is |
 
 pub mod alloc;
@@ -42,13 +44,16 @@ pub mod hook;
 pub mod link;
 pub mod memory;
 pub mod options;
+pub mod report;
 pub mod roots;
 pub mod stacks;
 pub mod status;
+pub mod tail;
 pub mod threads;
 pub mod trace;
 pub mod type_table;
 pub mod types;
+pub mod walk;
 pub mod weak;
 pub mod weak_table;
 

@@ -88,7 +88,7 @@ heapwood_gc::options_list!(hw_options);
 
 /// The size of the struct in the first version. No valid size is smaller.
 const FIRST: usize = 56;
-const _: () = assert!(size_of::<Options>() == FIRST + 64);
+const _: () = assert!(size_of::<Options>() == FIRST + 88);
 
 impl Options {
     /// The defaults, in a struct of this size.
@@ -121,12 +121,16 @@ impl Options {
 
     /// The heap settings for these options.
     pub fn config(&self) -> Result<Config, Error> {
-        let mut config = Config::DEFAULT;
+        let (mut config, mut stops) = (Config::DEFAULT, false);
         for (option, value) in OPTIONS.iter().zip(self.values()) {
             if value != 0 || option.default.is_some() {
-                config.set(option, value)?;
+                // 2 is short for two options.
+                let both = option.name == "verify" && value == 2;
+                config.set(option, if both { 1 } else { value })?;
+                stops |= both;
             }
         }
+        config.verify_stops |= stops;
         Ok(config)
     }
 }

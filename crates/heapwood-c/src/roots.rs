@@ -5,11 +5,12 @@ use crate::error_report::ErrorReport;
 use crate::handle::HeapHandle;
 use crate::status::Status;
 use crate::threads::{refuse, tell};
+use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::AtomicUsize;
-use heapwood_gc::{Frame, Handle, Mutator, RootToken};
+use heapwood_gc::{Frame, Handle, Mutator, RootFunction, RootToken};
 use heapwood_heap::Address;
-use heapwood_layout::WORD;
+use heapwood_layout::{TraceContext, WORD};
 
 const _: () = assert!(core::mem::offset_of!(Frame, prev) == 0 && core::mem::offset_of!(Frame, count) == 8);
 const _: () = assert!(core::mem::offset_of!(Frame, slots) == 16 && size_of::<Frame>() == 24);
@@ -29,6 +30,21 @@ unsafe fn root_or_zero(
     root
 }
 
+/// The heap, if the calling thread may change its roots now.
+pub(crate) fn outside_of_callbacks(heap: Option<&HeapHandle>) -> Result<&HeapHandle, Error> {
+    let heap = heap.ok_or(Error::Null("heap"))?;
+    heap.heap.check_callback()?;
+    Ok(heap)
+}
+
+/// The same for the handles of a mutator's heap, quick where the mutator may be used.
+fn may_change_handles(m: &Mutator) -> Result<(), Error> {
+    match m.check() {
+        Ok(()) => Ok(()),
+        Err(_) => Ok(m.heap().check_callback()?),
+    }
+}
+
 /// Registers `n` slots. 0 is an error.
 ///
 /// # Safety
@@ -43,7 +59,7 @@ pub unsafe extern "C" fn hw_root_slots(
     why: *mut ErrorReport,
 ) -> u64 {
     let register = || {
-        let heap = heap.ok_or(Error::Null("heap"))?;
+        let heap = outside_of_callbacks(heap)?;
         if slots.is_null() {
             return Err(Error::Null("slots"));
         }
@@ -73,7 +89,7 @@ pub unsafe extern "C" fn hw_root_range(
     why: *mut ErrorReport,
 ) -> u64 {
     let register = || {
-        let heap = heap.ok_or(Error::Null("heap"))?;
+        let heap = outside_of_callbacks(heap)?;
         if lo == 0 {
             return Err(Error::Null("lo"));
         }
@@ -98,11 +114,36 @@ pub unsafe extern "C" fn hw_roots_add_dso(
     why: *mut ErrorReport,
 ) -> u64 {
     let register = || {
-        let heap = heap.ok_or(Error::Null("heap"))?;
+        let heap = outside_of_callbacks(heap)?;
         if address == 0 {
             return Err(Error::Null("address"));
         }
         Ok(heap.heap.roots().add_library(address)?)
+    };
+    // SAFETY: contract 1.
+    unsafe { root_or_zero(heap, register(), why) }
+}
+
+/// The header's `hw_root_fn`.
+pub type RootFn = unsafe extern "C" fn(*mut c_void, *mut TraceContext);
+
+/// Registers a function that names roots. 0 is an error.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `why` is NULL or may be written.
+/// 2. Until the root is removed, any thread may call `f` with `arg`, and it keeps the header's rules.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_root_function(
+    heap: Option<&HeapHandle>,
+    f: Option<RootFn>,
+    arg: *mut c_void,
+    why: *mut ErrorReport,
+) -> u64 {
+    let register = || {
+        let heap = outside_of_callbacks(heap)?;
+        let function = f.ok_or(Error::Null("fn"))?;
+        // SAFETY: contract 2.
+        Ok(unsafe { heap.heap.roots().add_function(RootFunction { function, argument: arg }) }?)
     };
     // SAFETY: contract 1.
     unsafe { root_or_zero(heap, register(), why) }
@@ -119,7 +160,7 @@ pub unsafe extern "C" fn hw_root_remove(
     why: *mut ErrorReport,
 ) -> Status {
     let remove = || {
-        let heap = heap.ok_or(Error::Null("heap"))?;
+        let heap = outside_of_callbacks(heap)?;
         heap.heap.roots().remove(RootToken::from_bits(root)).then_some(()).ok_or(Error::NoRoot(root))
     };
     // SAFETY: contract 1.
@@ -133,6 +174,10 @@ pub unsafe extern "C" fn hw_root_remove(
 /// 2. `object` is null, outside the heap, or the address of an object.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn hw_handle_new(m: &Mutator, object: usize) -> *mut AtomicUsize {
+    if let Err(misuse) = may_change_handles(m) {
+        refuse(m, misuse);
+        return null_mut();
+    }
     if !may_be_held(m, object) {
         refuse(m, Error::NoObject(object));
         return null_mut();
@@ -162,6 +207,9 @@ pub unsafe extern "C" fn hw_handle_set(
     if handle.is_null() {
         return refuse(m, Error::Null("handle"));
     }
+    if let Err(misuse) = may_change_handles(m) {
+        return refuse(m, misuse);
+    }
     let Some(handle) = m.heap().roots().held_handle(handle as usize) else {
         return refuse(m, Error::NoHandle(handle as usize));
     };
@@ -187,6 +235,9 @@ fn may_be_held(m: &Mutator, object: usize) -> bool {
 pub unsafe extern "C" fn hw_handle_free(m: Option<&Mutator>, handle: *mut AtomicUsize) -> Status {
     let Some(m) = m else { return Status::EINVAL };
     let Some(slot) = NonNull::new(handle) else { return Status::OK };
+    if let Err(misuse) = may_change_handles(m) {
+        return refuse(m, misuse);
+    }
     // SAFETY: free_handle checks the handle before anything is done with it.
     if m.heap().roots().free_handle(unsafe { Handle::from_slot(slot) }) {
         return Status::OK;

@@ -5,6 +5,7 @@
 use crate::error::Error;
 use crate::error_report::ErrorReport;
 use crate::handle::HeapHandle;
+use crate::roots::outside_of_callbacks;
 use crate::status::Status;
 use crate::threads::{refuse, tell};
 use core::ffi::c_void;
@@ -38,7 +39,7 @@ pub unsafe extern "C" fn hw_stack_range_add(
     why: *mut ErrorReport,
 ) -> Status {
     let add = || {
-        let heap = heap.ok_or(Error::Null("heap"))?;
+        let heap = outside_of_callbacks(heap)?;
         if out.is_null() {
             return Err(Error::Null("out"));
         }
@@ -65,7 +66,7 @@ pub unsafe extern "C" fn hw_stack_range_remove(
     why: *mut ErrorReport,
 ) -> Status {
     let remove = || {
-        let heap = heap.ok_or(Error::Null("heap"))?;
+        let heap = outside_of_callbacks(heap)?;
         // SAFETY: contract 2.
         unsafe {
             let stack = named(stack).ok_or(Error::Null("stack"))?;

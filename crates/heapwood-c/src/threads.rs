@@ -43,7 +43,7 @@ pub fn refuse(m: &Mutator, error: Error) -> Status {
 
 fn note(m: &Mutator, error: &Error) {
     // An error of another thread is not stored with this thread's errors.
-    if !matches!(m.check(), Err(MisuseError::OtherThread | MisuseError::Detached)) {
+    if !matches!(m.check(), Err(MisuseError::OtherThread | MisuseError::Detached | MisuseError::Given)) {
         // SAFETY: only the mutator's own thread uses it, and no reference to it exists.
         unsafe { (*record(m)).report = ErrorReport::of(error) };
     }
@@ -229,10 +229,12 @@ pub unsafe extern "C" fn hw_mutator_heap(m: &Mutator) -> *const HeapHandle {
 pub unsafe extern "C" fn hw_last_error(m: &Mutator) -> *const ErrorReport {
     static OTHER_THREAD: OnceLock<ErrorReport> = OnceLock::new();
     static DETACHED: OnceLock<ErrorReport> = OnceLock::new();
+    static GIVEN: OnceLock<ErrorReport> = OnceLock::new();
     let text = |misuse: MisuseError| ErrorReport::of(&misuse.into());
     match m.check() {
         Err(misuse @ MisuseError::OtherThread) => OTHER_THREAD.get_or_init(|| text(misuse)),
         Err(misuse @ MisuseError::Detached) => DETACHED.get_or_init(|| text(misuse)),
+        Err(misuse @ MisuseError::Given) => GIVEN.get_or_init(|| text(misuse)),
         // SAFETY: only the mutator's own thread uses it, which is this one.
         _ => unsafe { &raw const (*record(m)).report },
     }
@@ -264,6 +266,79 @@ pub unsafe extern "C" fn hw_call_blocking(
     let Some(f) = f else { return refuse(m, Error::Null("fn")) };
     // SAFETY: contract 2.
     match m.blocking(|| unsafe { f(arg) }) {
+        Ok(()) => Status::OK,
+        Err(misuse) => refuse(m, misuse.into()),
+    }
+}
+
+/// Has the next poll of a thread take the slow path.
+///
+/// # Safety
+/// 1. `m` is NULL or attached.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_request_poll(m: Option<&Mutator>) {
+    if let Some(m) = m {
+        m.request_poll();
+    }
+}
+
+/// Begins a blocking region.
+///
+/// # Safety
+/// 1. `m` is NULL or attached, and belongs to the calling thread; every object that is used later is reachable from a
+///    root, or from the words of a caller of the calling function.
+/// 2. Until [`hw_blocking_end`], in the same function, neither objects nor `m` are touched.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_blocking_begin(m: Option<&Mutator>) -> Status {
+    done(m, |m| m.begin_blocking())
+}
+
+/// Ends it.
+///
+/// # Safety
+/// 1. `m` is NULL or attached, and belongs to the calling thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_blocking_end(m: Option<&Mutator>) -> Status {
+    done(m, |m| m.end_blocking())
+}
+
+/// Gives a mutator away.
+///
+/// # Safety
+/// 1. `m` is NULL or attached, and belongs to the calling thread. It is used no more before another call has taken it.
+/// 2. The slots of linked frames stay readable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_mutator_give(m: Option<&Mutator>) -> Status {
+    // SAFETY: contracts 1 and 2.
+    done(m, |m| unsafe { m.give() })
+}
+
+/// Takes a mutator that was given away.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists until the thread is detached or has given the mutator away; `why` is NULL or may be written.
+/// 2. `m` is NULL or a mutator that a thread of this heap has given away, as this thread knows.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_mutator_take(
+    heap: Option<&HeapHandle>,
+    m: *mut Mutator,
+    why: *mut ErrorReport,
+) -> Status {
+    let take = || {
+        let heap = heap.ok_or(Error::Null("heap"))?;
+        let m = NonNull::new(m).ok_or(Error::Null("m"))?;
+        // SAFETY: contract 2.
+        unsafe { Mutator::take(&heap.heap, m, StackGiven::Own) }?.into_raw();
+        Ok(())
+    };
+    // SAFETY: contract 1.
+    unsafe { tell(heap, take(), why) }
+}
+
+/// Reports to C how `f` has ended.
+fn done(m: Option<&Mutator>, f: impl FnOnce(&Mutator) -> Result<(), MisuseError>) -> Status {
+    let Some(m) = m else { return Status::EINVAL };
+    match f(m) {
         Ok(()) => Status::OK,
         Err(misuse) => refuse(m, misuse.into()),
     }

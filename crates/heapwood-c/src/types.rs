@@ -8,9 +8,9 @@ use crate::status::Status;
 use crate::threads::tell;
 use crate::type_table::{Description, TypeNumber};
 use heapwood_gc::Heap;
-use heapwood_layout::describe::{Item, compile, parse};
+use heapwood_layout::describe::{Item, compile, has_values, parse};
 use heapwood_layout::program::Builder;
-use heapwood_layout::{TraceFn, TypeDescriptor, WORD};
+use heapwood_layout::{Tag, TraceFn, TypeDescriptor, WORD};
 
 /// Registers the type that `describe` returns.
 ///
@@ -48,6 +48,32 @@ unsafe fn register_any(
     };
     // SAFETY: contract 1.
     unsafe { tell(heap, register(), why) }
+}
+
+/// The header's `hw_tag`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct TagGiven {
+    mask: u64,
+    pattern: u64,
+}
+
+/// Gives the heap a tag, before its first type.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `why` is NULL or may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_heap_tag(
+    heap: Option<&HeapHandle>,
+    tag: TagGiven,
+    why: *mut ErrorReport,
+) -> Status {
+    let add = || {
+        let heap = heap.ok_or(Error::Null("heap"))?;
+        heap.types.add_tag(&heap.heap, Tag::new(tag.mask, tag.pattern)?)
+    };
+    // SAFETY: contract 1.
+    unsafe { tell(heap, add(), why) }
 }
 
 /// Registers a type without pointers.
@@ -143,6 +169,9 @@ pub unsafe extern "C" fn hw_type_describe(
         // SAFETY: contract 2.
         let text = unsafe { core::ffi::CStr::from_ptr(text) };
         let text = text.to_str().map_err(|e| Error::NoText(e.valid_up_to()))?;
+        if has_values(text) && !heap.types().has_tags() {
+            return Err(Error::NoTags);
+        }
         let mut items = [Item::Scalars(0); 128];
         let items = parse(text, &mut items).map_err(Error::Parse)?;
         let mut program = Builder::<1024>::new();

@@ -6,6 +6,8 @@ mod exec;
 mod heap;
 mod latency;
 mod layout;
+mod rust;
+mod vm;
 mod workload;
 
 pub(crate) use bench::{Bench, NO_PEER, Output};
@@ -16,7 +18,9 @@ pub(crate) use heap::HeapFlags;
 use heapwood_report::arguments::a_file;
 pub(crate) use latency::Latency;
 pub(crate) use layout::{Check, Layout, Show};
+pub(crate) use rust::Rust;
 use std::path::PathBuf;
+pub(crate) use vm::Vm;
 pub(crate) use workload::{Size, What};
 
 /// A garbage-collected heap: run workloads on it and measure it.

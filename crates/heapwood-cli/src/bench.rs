@@ -21,13 +21,20 @@
 //! | `ab_report` | the report of the comparison, and its JSON |
 //! | `ab_table` | its tables |
 //! | `own_build` | this command, built with and without a prefetch |
+//! | `sources` | the sources that this command was built from |
 //! | `variable` | the variable HEAPWOOD of a child |
 //! | `latency` | `heapwood bench latency`: the gaps that threads see |
+//! | `vm` | `heapwood bench vm`: a virtual machine on several heaps |
+//! | `rust` | `heapwood bench rust`: ways to use the crate, beside other collectors for Rust |
+//! | `rust_report` | its report |
+//! | `turns` | programs of the same work in turn, for both |
+//! | `cargo` | programs that cargo builds |
 
 mod ab;
 mod ab_report;
 mod ab_table;
 mod build;
+mod cargo;
 pub(crate) mod children;
 mod equal_rss;
 mod gobench;
@@ -41,8 +48,13 @@ mod programs;
 mod quantity;
 mod report;
 mod rounds;
+mod rust;
+mod rust_report;
+mod sources;
 mod tables;
+mod turns;
 mod variable;
+mod vm;
 
 use crate::args::{Bench, BenchCommand, Output};
 use crate::room::check_size;
@@ -60,6 +72,8 @@ use report::Report;
 pub(crate) fn run(command: &BenchCommand) -> Result<(), CommandError> {
     match command {
         BenchCommand::Latency(args) => latency::run(args),
+        BenchCommand::Vm(args) => vm::run(args),
+        BenchCommand::Rust(args) => rust::run(args),
         BenchCommand::Workload(args) => match &args.ab {
             Some(ab) => ab::run(args, ab),
             None => with_peers(args),

@@ -2,35 +2,70 @@
 //! type parameter. The output requires the trait of a generic field's type in a `where` clause. Other fields are
 //! checked where their constant is used, which allows a type to refer to itself.
 
-use proc_macro2::Ident;
+use crate::{attributes, shape};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::visit::{self, Visit};
 use syn::{Data, DeriveInput, Error, Field, Generics, Macro, Path, Result, Type, WhereClause, parse_quote};
 
+/// A field, and why the compiler is asked for its trait or not.
+pub(crate) struct Member<'a> {
+    pub(crate) field: &'a Field,
+    pub(crate) known: Known,
+}
+
+/// What is known of a field's type without its trait.
+pub(crate) enum Known {
+    /// Nothing.
+    Nothing,
+    /// It is a function, or made of functions, if the statement compiles.
+    Function(TokenStream),
+    /// Its author promises that it has no pointers.
+    Skipped(Span),
+}
+
 /// The fields of all variants, in order. A union is an error.
-pub(crate) fn all<'a>(input: &'a DeriveInput, derive: &str) -> Result<Vec<&'a Field>> {
-    match &input.data {
-        Data::Struct(data) => Ok(data.fields.iter().collect()),
-        Data::Enum(data) => Ok(data.variants.iter().flat_map(|variant| &variant.fields).collect()),
-        Data::Union(data) => Err(Error::new(
-            data.union_token.span,
-            format!(
-                "`{derive}` cannot be derived for a union: nothing says which of its fields holds a value, so the \
+pub(crate) fn all<'a>(input: &'a DeriveInput, derive: &str) -> Result<Vec<Member<'a>>> {
+    let fields: Vec<&Field> = match &input.data {
+        Data::Struct(data) => data.fields.iter().collect(),
+        Data::Enum(data) => {
+            data.variants.iter().try_for_each(|variant| attributes::refuse(&variant.attrs))?;
+            data.variants.iter().flat_map(|variant| &variant.fields).collect()
+        }
+        Data::Union(data) => {
+            return Err(Error::new(
+                data.union_token.span,
+                format!(
+                    "`{derive}` cannot be derived for a union: nothing says which of its fields holds a value, so the \
                  collector cannot know whether there is a pointer; use an enum"
-            ),
-        )),
-    }
+                ),
+            ));
+        }
+    };
+    let member = |field: &'a Field| {
+        let known = match (attributes::skipped(field)?, shape::function(&field.ty)) {
+            (Some(at), _) => Known::Skipped(at),
+            (None, Some(check)) => Known::Function(check),
+            (None, None) => Known::Nothing,
+        };
+        if let Known::Nothing = known {
+            shape::refuse(&field.ty, input)?;
+        }
+        Ok(Member { field, known })
+    };
+    fields.into_iter().map(member).collect()
 }
 
 /// The type's own `where` clause, with the trait `bound` for each generic field's type.
-pub(crate) fn where_clause(generics: &Generics, fields: &[&Field], bound: &Path) -> WhereClause {
+pub(crate) fn where_clause(generics: &Generics, fields: &[Member<'_>], bound: &Path) -> WhereClause {
     let mut clause = generics
         .where_clause
         .clone()
         .unwrap_or_else(|| WhereClause { where_token: Default::default(), predicates: Default::default() });
     let parameters: Vec<&Ident> = generics.type_params().map(|parameter| &parameter.ident).collect();
     let mut seen = Vec::new();
-    for Field { ty, .. } in fields {
+    let unknown = fields.iter().filter(|member| matches!(member.known, Known::Nothing));
+    for Field { ty, .. } in unknown.map(|member| member.field) {
         let written = quote!(#ty).to_string();
         if is_generic(ty, &parameters) && !seen.contains(&written) {
             clause.predicates.push(parse_quote!(#ty: #bound));

@@ -10,11 +10,17 @@
 //! | `fields` | the fields of a struct or an enum, and which of them depend on a type parameter |
 //! | `trace` | the output of `#[derive(Trace)]` |
 //! | `marker` | the output of the derives for marker traits |
+//! | `attributes` | `#[trace(..)]` of types and fields |
+//! | `shape` | what a field's type tells as it is written |
+//! | `elided` | lifetimes that a type leaves out get a name |
 //! | `exhaustive` | a check that the type which is compiled has the fields that the macro saw |
 
+mod attributes;
+mod elided;
 mod exhaustive;
 mod fields;
 mod marker;
+mod shape;
 mod trace;
 
 use proc_macro::TokenStream;
@@ -30,9 +36,13 @@ use syn::{DeriveInput, Error, parse_macro_input};
 /// - **Generic types**: each field whose type names a type parameter is required to implement `Trace`; so in
 ///   `Node<T> { value: T, next: Option<Gc<Node<T>>> }` it is `T: Trace` that matters.
 /// - **Unions** and types that implement `Drop` are refused: values in a heap are never dropped.
+/// - **Functions** (`fn(&Mutator, V) -> V`) may have arguments of any lifetime.
+/// - **`#[trace(unsafe(skip))]`** on a field: the collector does not look at it, for types of other crates that do not implement
+///   `Trace`. You promise that no value of the field ever holds a `Gc` in any form. That it needs no drop is checked.
+/// - **`#[trace(crate = path)]`** on the type: where this crate is, if it is renamed or re-exported.
 /// - **Attribute macros** between the derive and the type that add fields, or change their types, are refused, because
 ///   the derive does not see their output. Write the derive below them.
-#[proc_macro_derive(Trace)]
+#[proc_macro_derive(Trace, attributes(trace))]
 pub fn derive_trace(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     trace::expand(&input).unwrap_or_else(Error::into_compile_error).into()
@@ -41,7 +51,7 @@ pub fn derive_trace(input: TokenStream) -> TokenStream {
 /// Derives `heapwood::NoPointers`: a value never holds a `Gc`, so it may lie in a `Cell` of an object.
 ///
 /// Every field must implement `NoPointers`. Derive `Trace` beside it.
-#[proc_macro_derive(NoPointers)]
+#[proc_macro_derive(NoPointers, attributes(trace))]
 pub fn derive_no_pointers(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     marker::expand(&input, "NoPointers", "has_no_pointers", marker::Bound::Fields)
@@ -52,11 +62,19 @@ pub fn derive_no_pointers(input: TokenStream) -> TokenStream {
 /// Derives `heapwood::Shared`: several threads may use one value at the same time, so a `Root` of it may be sent to
 /// another thread.
 ///
-/// Every field must implement `Shared`, and so must the type parameters. Derive `Trace` beside it.
-#[proc_macro_derive(Shared)]
+/// Every field must implement `Shared`, and so must the type parameters; one that is `#[trace(unsafe(skip))]` must be `Sync`.
+/// Derive `Trace` beside it.
+#[proc_macro_derive(Shared, attributes(trace))]
 pub fn derive_shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     marker::expand(&input, "Shared", "is_shared", marker::Bound::Parameters)
         .unwrap_or_else(Error::into_compile_error)
         .into()
+}
+
+/// For `heapwood::Rootable!`: a type with a name for its elided lifetimes.
+#[doc(hidden)]
+#[proc_macro]
+pub fn __name_elided(input: TokenStream) -> TokenStream {
+    elided::named(input.into()).into()
 }

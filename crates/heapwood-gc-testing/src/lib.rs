@@ -10,8 +10,10 @@
 //! | [`arena`] | arenas as plain functions |
 //! | [`programs`] | small programs that make lists and check them |
 //! | [`library`] | shared libraries made for a test |
+//! | [`panics`] | panics that a test expects |
 //! | [`process`] | a test's body in a process of its own; forks; what a process has resident; its threads |
 //! | [`settings`] | the variables that make tests longer, or play a seed again |
+//! | [`tags`] | tagged pointers |
 //! | [`rng`] | random numbers from a seed |
 //! | [`disturb`] | a thread that collects all the time |
 //! | [`model`] | the oracles' kinds of objects, and their graph of them |
@@ -25,6 +27,7 @@ pub mod heaps;
 pub mod library;
 pub mod model;
 pub mod objects;
+pub mod panics;
 #[cfg(heapwood_inject)]
 pub mod planted;
 pub mod process;
@@ -32,16 +35,18 @@ pub mod programs;
 pub mod rng;
 pub mod roots;
 pub mod settings;
+pub mod tags;
 pub mod words;
 
 pub use arena::{Arena, Values};
 pub use heaps::*;
 pub use heapwood_layout::WORD;
 pub use objects::*;
+pub use panics::{caught, panic_message, words_of};
 pub use process::{Child, Ended, forked, in_child, resident, threads_called, watched, within_a_minute};
 pub use programs::{a_dropped_gibibyte, build_and_check};
 pub use rng::Rng;
-pub use roots::{Framed, Slots, handle};
+pub use roots::{Framed, NamedSlots, Slots, handle};
 pub use settings::is_long;
 
 pub const MIB: usize = 1 << 20;

@@ -1,9 +1,14 @@
 //! Root slots and frames with guards. Invariant: a root is registered as long as its guard exists.
 
 use crate::objects::extend_list;
+use crate::words;
+use core::ffi::c_void;
 use core::ptr::NonNull;
-use heapwood_gc::{Frame, Handle, HandleError, Heap, Mutator, ObjectType, RootError, RootToken};
+use heapwood_gc::{
+    Frame, Handle, HandleError, Heap, Mutator, ObjectType, RootError, RootFunction, RootToken, Tracer,
+};
 use heapwood_heap::Address;
+use heapwood_layout::TraceContext;
 
 /// Registered precise roots.
 pub struct Slots<'h> {
@@ -110,4 +115,39 @@ impl<const N: usize> Drop for Framed<'_, N> {
 pub fn handle(heap: &Heap, object: usize) -> Result<Handle, HandleError> {
     // SAFETY: the tests pass 0 and addresses of objects that exist.
     unsafe { heap.roots().new_handle(Address::new(object)) }
+}
+
+/// Slots that a root function names, one by one.
+pub struct NamedSlots {
+    /// Where they are, in a place of its own.
+    slots: Box<(usize, usize)>,
+    pub token: RootToken,
+}
+
+impl NamedSlots {
+    /// # Safety
+    /// 1. The slots stay readable, and hold null or objects, until the root is removed.
+    pub unsafe fn new(heap: &Heap, slots: *const usize, n: usize) -> Self {
+        let slots = Box::new((slots as usize, n));
+        let argument = core::ptr::from_ref(&*slots).cast_mut().cast();
+        // SAFETY: contract 1, and the argument stays as long as this.
+        let token =
+            unsafe { heap.roots().add_function(RootFunction { function: name_slots, argument }) }.unwrap();
+        NamedSlots { slots, token }
+    }
+
+    /// How many they are.
+    pub fn count(&self) -> usize {
+        self.slots.1
+    }
+}
+
+unsafe extern "C" fn name_slots(argument: *mut c_void, context: *mut TraceContext) {
+    // SAFETY: `NamedSlots::new` passed such a place; the context is passed on as it came.
+    let ((slots, n), mut tracer) =
+        unsafe { (*argument.cast::<(usize, usize)>(), Tracer::from_context(context)) };
+    for i in 0..n {
+        // SAFETY: the slots are readable, and hold null or objects.
+        unsafe { tracer.visit(words::load((slots as *const usize).add(i))) };
+    }
 }

@@ -48,6 +48,13 @@ pub enum AllocError {
         /// How often they are off.
         count: u32,
     },
+    /// There is no room without a collection, and the thread is in a region without collections.
+    NoCollection {
+        /// The requested bytes.
+        bytes: usize,
+        /// The limit in bytes.
+        limit: Option<usize>,
+    },
     /// The kernel gave no memory.
     Kernel(OsError),
     /// The heap has no room for the type's layout, or cannot use it.
@@ -56,6 +63,8 @@ pub enum AllocError {
     Misuse(MisuseError),
     /// The arena cannot be used here and now.
     Arena(ArenaError),
+    /// There is no handle for a reserve.
+    Handle(HandleError),
 }
 
 /// Why an object cannot be held, or released.
@@ -176,6 +185,7 @@ impl fmt::Display for AllocError {
             }
             AllocError::Misuse(e) => e.fmt(f),
             AllocError::Arena(e) => e.fmt(f),
+            AllocError::Handle(e) => e.fmt(f),
             AllocError::Memory { bytes, most, live, arenas } => {
                 write!(
                     f,
@@ -196,6 +206,15 @@ impl fmt::Display for AllocError {
                      limit"
                 )
             }
+            AllocError::NoCollection { bytes, limit } => {
+                write!(f, "no room for {bytes} bytes without a collection")?;
+                if let Some(limit) = limit {
+                    write!(f, " under the heap's limit of {limit}")?;
+                }
+                f.write_str(
+                    ", and nothing is collected inside `mutate`: leave it more often (`fuel`), or raise the limit",
+                )
+            }
             AllocError::Kernel(e) => e.fmt(f),
             AllocError::Layout(e) => e.fmt(f),
         }
@@ -212,6 +231,11 @@ pub enum FreeError {
     Refused(heapwood_heap::FreeError),
     /// It has a finaliser.
     Finalizer {
+        /// The object.
+        address: usize,
+    },
+    /// It takes plain stores.
+    Plain {
         /// The object.
         address: usize,
     },
@@ -240,6 +264,12 @@ impl fmt::Display for FreeError {
                 "the object at {address:#x} has a finaliser, which waits for its death: cancel that first, or leave the object \
                  to the collector"
             ),
+            FreeError::Plain { address } => {
+                write!(
+                    f,
+                    "the object at {address:#x} takes plain stores: end that first, or leave the object to the collector"
+                )
+            }
             FreeError::Weak { address } => write!(
                 f,
                 "a weak reference, an ephemeron or a weak table refers to the object at {address:#x}, or did so until lately: \
@@ -465,6 +495,87 @@ impl fmt::Display for WeakError {
 
 impl core::error::Error for WeakError {}
 
+/// Why an object does not take plain stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PlainError {
+    /// No object begins there, or it lies in an arena.
+    NoObject {
+        /// The address that was given.
+        address: usize,
+    },
+    /// No word of it is a pointer, or it is weak.
+    NoSlots {
+        /// Its address.
+        address: usize,
+    },
+    /// It takes them already.
+    Begun {
+        /// Its address.
+        address: usize,
+    },
+    /// It does not take them.
+    NotBegun {
+        /// The address that was given.
+        address: usize,
+    },
+    /// More words than the object has.
+    Top {
+        /// What was given.
+        top: usize,
+        /// The words that the object has.
+        words: usize,
+    },
+    /// As many objects take plain stores as can do.
+    Full {
+        /// How many that are.
+        most: usize,
+    },
+    /// The kernel gave no memory for the table.
+    Kernel(OsError),
+    /// The mutator cannot be used now.
+    Misuse(MisuseError),
+}
+
+impl fmt::Display for PlainError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PlainError::NoObject { address } => write!(
+                f,
+                "{address:#x} is no object of this heap, or lies in an arena: pass what an allocation has returned, while it is alive"
+            ),
+            PlainError::NoSlots { address } => write!(
+                f,
+                "the object at {address:#x} has no slots that the program stores into: it takes no plain stores of pointers"
+            ),
+            PlainError::Begun { address } => {
+                write!(
+                    f,
+                    "the object at {address:#x} takes plain stores already: end that first, or only change its top"
+                )
+            }
+            PlainError::NotBegun { address } => write!(
+                f,
+                "no object at {address:#x} takes plain stores: it was not begun, was ended, or is dead"
+            ),
+            PlainError::Top { top, words } => {
+                write!(
+                    f,
+                    "a top of {top} words is beyond the object, which has {words}: count words from its first byte"
+                )
+            }
+            PlainError::Full { most } => write!(
+                f,
+                "{most} objects take plain stores, the most that can at once: end those whose stacks do not run"
+            ),
+            PlainError::Kernel(e) => e.fmt(f),
+            PlainError::Misuse(e) => e.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for PlainError {}
+
 /// Why a change of the bytes outside the heap was not counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -485,6 +596,35 @@ impl fmt::Display for ExternalError {
 }
 
 impl core::error::Error for ExternalError {}
+
+/// Why it cannot be told what keeps an object alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum WhyAliveError {
+    /// No object begins at the address.
+    NoObject {
+        /// The address.
+        address: usize,
+    },
+    /// The kernel refuses memory for a walk over the heap.
+    Kernel(OsError),
+    /// The mutator cannot be used.
+    Misuse(MisuseError),
+}
+
+impl fmt::Display for WhyAliveError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            WhyAliveError::NoObject { address } => {
+                write!(f, "no object begins at {address:#x}: pass the address that its allocation returned")
+            }
+            WhyAliveError::Kernel(error) => write!(f, "no memory to walk over the heap: {error}"),
+            WhyAliveError::Misuse(misuse) => misuse.fmt(f),
+        }
+    }
+}
+
+impl core::error::Error for WhyAliveError {}
 
 /// Why a mutator cannot be used here and now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -508,6 +648,16 @@ pub enum MisuseError {
     CollectionsOff(u32),
     /// Collections were switched on more often than off.
     CollectionsOn,
+    /// No blocking region was begun that could end here.
+    NoRegion,
+    /// A blocking region that began later has not ended.
+    LaterRegion,
+    /// Its thread has given it away, and no other has taken it.
+    Given,
+    /// It was not given away.
+    NotGiven,
+    /// Its thread is in a region without collections.
+    NoCollection,
 }
 
 impl fmt::Display for MisuseError {
@@ -536,6 +686,22 @@ impl fmt::Display for MisuseError {
             MisuseError::OtherStack => {
                 "the thread runs on another stack (a fiber's, or one for deep recursion) than the one it was attached on, and \
                  did not announce it: register the stack and announce the switch, or collect on the thread's own stack"
+            }
+            MisuseError::NoRegion => {
+                "no blocking region was begun that could end here: each end belongs to a beginning by the same mutator, in the same \
+                 function"
+            }
+            MisuseError::LaterRegion => {
+                "a blocking region that began later has not ended: end regions in reverse order, also those of other heaps"
+            }
+            MisuseError::Given => {
+                "the mutator was given away, and no thread has taken it: take it first, on the thread that is to use it"
+            }
+            MisuseError::NotGiven => {
+                "the mutator is a thread's, or of another heap: that thread gives it away before another takes it"
+            }
+            MisuseError::NoCollection => {
+                "nothing is collected inside `mutate`, and the thread does not stop there: do this outside"
             }
             MisuseError::NoTicket => {
                 "the ticket is not one of this heap: wait for what starting a collection of the same heap has returned"
@@ -588,6 +754,8 @@ pub enum HeapError {
     UnknownStack,
     /// The stack is not the thread's own and only its end is known; a signal may come while the thread is on another.
     StackBounds,
+    /// The mutator was not given away by the thread that had it.
+    NotGiven,
     /// The thread is attached to the heap already.
     AttachedAlready,
     /// The process has no key for a thread-specific value left.
@@ -651,7 +819,12 @@ impl fmt::Display for HeapError {
                 f,
                 "the stack is not the thread's own, and signals stop threads of this heap: give both of its ends"
             ),
-            HeapError::AttachedAlready => write!(f, "the thread is attached to this heap already"),
+            HeapError::NotGiven => MisuseError::NotGiven.fmt(f),
+            HeapError::AttachedAlready => write!(
+                f,
+                "the thread is attached to this heap already: pass its mutator on, or find it where that is not possible \
+                 (Heap::with_mutator in Rust, hw_self in C)"
+            ),
             HeapError::ThreadKeys => write!(
                 f,
                 "the process has used up its keys for thread-specific values (PTHREAD_KEYS_MAX), or the memory for them: \
@@ -935,3 +1108,44 @@ impl From<LayoutError> for TypeError {
         TypeError::Layout(e)
     }
 }
+
+/// Why objects cannot have a variable tail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TailError {
+    /// The header or the elements have a trace function.
+    Traced,
+    /// Elements with pointers would begin between two words.
+    NotWholeWords {
+        /// Bytes of the header.
+        bytes: usize,
+    },
+    /// The header is too long, or has pointers too far behind, for elements with pointers to follow.
+    LongHeader {
+        /// Bytes of the header.
+        bytes: usize,
+    },
+}
+
+impl fmt::Display for TailError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            TailError::Traced => {
+                write!(
+                    f,
+                    "no tails of or behind a type with a trace function, which knows single objects only"
+                )
+            }
+            TailError::NotWholeWords { bytes } => {
+                write!(f, "the header has {bytes} bytes: elements with pointers begin at a multiple of 8")
+            }
+            TailError::LongHeader { bytes } => write!(
+                f,
+                "the header has {bytes} bytes: one in front of elements with pointers has at most 2040, and its own pointers in the first \
+                 512"
+            ),
+        }
+    }
+}
+
+impl core::error::Error for TailError {}

@@ -19,18 +19,20 @@ pub(crate) mod object_type;
 mod objects;
 pub(crate) mod room;
 mod roots;
+mod tail;
 mod types;
 
 pub use inspect::{HeapInspector, QuietHeap};
 pub use memory::HeapMemory;
 pub use objects::HeapObjects;
 pub use roots::HeapRoots;
+pub use tail::{Tail, TailElement};
 pub use types::HeapTypes;
 
 use crate::background::{Background, MarkerThread, SlowWork};
 use crate::collect::{Cause, Collector, Work};
 use crate::error::{HeapError, MisuseError};
-use crate::heap::room::{Room, hold_margin, reservation};
+use crate::heap::room::{Room, hold_margin};
 use crate::lock_order::CLIENT;
 use crate::mark::Marking;
 use crate::mutator::Mutator;
@@ -38,7 +40,7 @@ use crate::mutator::registry::Registry;
 use crate::observe::{ArenaLog, Verify};
 use crate::policy::GoalPacer;
 use crate::process::{
-    Forker, Forks, explain_faults, forget_ended, forking, handle, has_membarrier, keep_addresses,
+    Forker, Forks, explain_faults, forget_ended, forking, handle, has_membarrier, keep_addresses, prepare,
     protected_chunks, record,
 };
 use crate::roots::{MAX_HANDLES, Roots};
@@ -116,12 +118,13 @@ impl Heap {
         if kernel.page_size() > MOST_KERNEL_PAGE {
             return Err(HeapError::KernelPages { bytes: kernel.page_size() });
         }
+        prepare();
         config.signal().map_or(Ok(()), handle)?;
         if config.verify {
             explain_faults()?;
         }
         let room = Room::find(&config)?;
-        let mut reservation = rounded_reservation(reservation(&config));
+        let mut reservation = rounded_reservation(room.reservation(&config));
         loop {
             match Self::in_reservation(kernel, config, room, reservation) {
                 Err(HeapError::Kernel(_)) if forget_ended() => {}
@@ -149,7 +152,8 @@ impl Heap {
                 huge_pages: config.huge_pages,
                 clobber: config.verify,
                 protect_arenas: (config.verify || config.arena_faults).then(protected_chunks),
-                single_cells: config.stress,
+                // So that each allocation is noted.
+                single_cells: config.stress || config.verify && config.sites,
             },
         )?;
         let reservation = space.reservation_bytes();
@@ -166,13 +170,13 @@ impl Heap {
         if config.library_roots {
             roots.use_libraries(kernel, true)?;
         }
-        let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
+        let verify = config.verify.then(|| Verify::new(kernel, &space, config.verify_stops)).transpose()?;
         // If every collection is full and stops all threads, stores need no barrier.
         let needs_barrier = config.stop == Stop::Polls;
         let stores = (config.verify && needs_barrier).then(|| StoreLog::new(kernel, &space)).transpose()?;
         let heap = Heap {
             state: State::new(space, goal, &config, stores, remembered, ephemerons, forking()),
-            collector: Collector::new(roots, work, pacer, &config, verify),
+            collector: Collector::new(kernel, roots, work, pacer, &config, verify),
             background: Background::new(SlowWork::new(kernel), kernel),
             config,
             kernel,
@@ -333,12 +337,7 @@ impl Heap {
         cause: Cause,
     ) -> Result<bool, MisuseError> {
         let collected = self.collector.collect_if(&self.state, me, wanted, cause)?;
-        if collected {
-            self.collected();
-        }
-        if self.state.marking_requests().is_wanted() {
-            self.marker().is_wanted();
-        }
+        self.tell_threads(collected);
         Ok(collected)
     }
 
@@ -352,10 +351,16 @@ impl Heap {
         may
     }
 
-    /// A collection has ended: the heap's own thread may have something to do.
-    fn collected(&self) {
-        self.background.is_wanted();
-        self.state.wakeup().collected();
+    /// A thread wanted to collect, and has `collected`, or a marking beside the program was asked for instead: the heap's own threads
+    /// may have something to do.
+    fn tell_threads(&self, collected: bool) {
+        if collected {
+            self.background.is_wanted();
+            self.state.wakeup().collected();
+        }
+        if self.state.marking_requests().is_wanted() {
+            self.marker().is_wanted();
+        }
     }
 
     /// Collects, on a thread without a running mutator, unless collections are off; whether it has. No other collection begins
@@ -363,8 +368,15 @@ impl Heap {
     pub(crate) fn collect_here(&self) -> (bool, impl Sized) {
         let (collected, turn) =
             self.collector.collect(&self.state, || true, Cause::Program(Collection::Full));
-        self.collected();
+        self.tell_threads(collected);
         (collected, turn)
+    }
+
+    /// The same for a reason, if it is still `wanted` when no other collection runs.
+    pub(crate) fn collect_for(&self, wanted: impl Fn() -> bool, cause: Cause) -> bool {
+        let (collected, _turn) = self.collector.collect(&self.state, wanted, cause);
+        self.tell_threads(collected);
+        collected
     }
 
     /// The error of a collection that did not come since collections are off.

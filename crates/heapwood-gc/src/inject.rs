@@ -4,7 +4,8 @@
 
 #[cfg(any(heapwood_inject, loom))]
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use heapwood_heap::{Collection, Space, Stopped};
+use heapwood_heap::{Collection, Shape, Space, Stopped};
+use heapwood_layout::WORD;
 use heapwood_layout::program::Nest;
 
 /// What goes wrong.
@@ -124,6 +125,38 @@ pub enum Fault {
     RevivedKeyKept = 60,
     /// Held objects are no roots.
     HeldNoRoot = 61,
+    /// A tag is not looked for where remembered words are scanned.
+    RememberedTagIgnored = 70,
+    /// A store of a tagged pointer to a young object into an old one is not remembered.
+    StoredTagIgnored = 71,
+    /// A store overwrites a word of a slot that is not shaded for the active marking, in a heap with tags.
+    ShadedTagIgnored = 72,
+    /// Tags are not looked for in root slots.
+    RootTagIgnored = 73,
+    /// The last elements of a variable tail are not seen.
+    TailShort = 74,
+    /// An object that is announced for plain stores is not remembered.
+    DirtyNotRecorded = 80,
+    /// Nor is shaded for the active marking what it refers to.
+    DirtyUnshaded = 81,
+    /// A young collection does not look at old objects that take plain stores.
+    PlainUnscanned = 82,
+    /// What an object holds when it begins to take them is not shaded for the active marking.
+    PlainUnshaded = 83,
+    /// What it holds when a marking begins is not followed.
+    PlainSnapshotLost = 84,
+    /// It is not remembered when it takes no more.
+    PlainEndNotRecorded = 85,
+    /// Its entry outlives it, and what has its memory next loses words.
+    PlainKept = 86,
+    /// A root function is not called.
+    RootFunctionSkipped = 87,
+    /// Nor in young collections.
+    RootFunctionNotYoung = 88,
+    /// An allocation fails though there is a reserve.
+    ReserveKept = 89,
+    /// A thread collects in a region without collections.
+    CollectedInRegion = 90,
 }
 
 /// The fault that is injected into one heap: none at first.
@@ -187,8 +220,10 @@ impl FaultInjector {
         if self.fault.load(Ordering::Relaxed) != Fault::WrongFree as u32 {
             return;
         }
-        world.for_each_span(|_, span| {
-            for cell in span.iter().filter(|&cell| world.is_allocated(cell)) {
+        world.for_each_span(|page, span| {
+            // As above: a ring of chunks would have no end.
+            let is_cell = !world.is_arena_chunk(page);
+            for cell in span.iter().filter(|&cell| is_cell && world.is_allocated(cell)) {
                 if self.fails(Fault::WrongFree) {
                     world.forget_allocated(cell);
                 }
@@ -219,6 +254,13 @@ impl FaultInjector {
             return end;
         }
         (word..end).rev().find(|&w| nest.first_pointer_at_or_after(w) == Some(w)).unwrap_or(end)
+    }
+
+    /// Where the elements of an object end that has some behind a header with pointers.
+    #[inline(always)]
+    pub(crate) fn end_of_tail(&self, shape: &Shape, end: usize) -> usize {
+        let is_short = cfg!(any(heapwood_inject, loom)) && shape.head() != 0 && self.fails(Fault::TailShort);
+        if is_short { end - shape.words as usize * WORD } else { end }
     }
 
     /// Where an object at `addr` ends whose pointers are bits.

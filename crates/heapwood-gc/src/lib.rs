@@ -56,21 +56,27 @@ pub use entry::tickets::CollectionTicket;
 pub use entry::weak_table::WeakEntry;
 pub use error::{
     AllocError, ArenaError, ExternalError, FinalizeError, FreeError, HandleError, HeapError, HoldError,
-    MisuseError, OptionError, RootError, SettingError, SizeError, StackError, TypeError, WeakError,
+    MisuseError, OptionError, PlainError, RootError, SettingError, SizeError, StackError, TailError,
+    TypeError, WeakError, WhyAliveError,
 };
 pub use heap::object_type::{Described, ObjectType, slice_scan};
-pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes, QuietHeap};
+pub use heap::{
+    Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes, QuietHeap, Tail, TailElement,
+};
 pub use heapwood_heap::{ClassParts, ObjectInfo};
 pub use heapwood_pages::Snapshot as PageSnapshot;
 pub use mark::{MarkEntry, ProcedureStack, Tracer};
-pub use mutator::barrier::WriteBarrier;
+pub use mutator::barrier::{ValueWords, WriteBarrier};
 pub use mutator::switch::MutatorStacks;
 pub use mutator::types::MutatorTypes;
 pub use mutator::{Client, Mutator};
-pub use observe::MemoryAccount;
 pub use observe::memory_parts::{self, MEMORY_PARTS, MemoryParts};
 pub use observe::stats::{self, STATISTICS, Stats};
-pub use roots::{ClientRoots, CollectionPhases, Frame, Frames, Handle, RootToken, StackGiven, StackRef};
+pub use observe::{DeadObject, DeadObjects, MemoryAccount, Origin, OutsideMemory, ReportFn, ReportHook};
+pub use roots::{
+    ClientRoots, CollectionPhases, Frame, Frames, Handle, LibraryFilter, RootFunction, RootToken, StackGiven,
+    StackRef,
+};
 pub use settings::environment::VARIABLE;
 pub use settings::options::{Config, OPTIONS, OptionInfo};
 pub use state::AmbiguousWords;

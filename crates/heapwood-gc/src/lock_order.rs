@@ -2,6 +2,7 @@
 //! follow. Invariant: each lock of a heap has a rank here, and a fork holds those of `HELD_BY_FORK`, which it checks in debug
 //! builds (`process/fork.rs`). A new lock gets a rank: either a fork holds it, or the comment says why a child needs no whole value.
 
+use core::ops::RangeInclusive;
 use heapwood_os::threads::lock_order::{LockRank, set_of};
 
 /// The list of heaps. Held during a fork by the fork handlers themselves (`process.rs`).
@@ -38,6 +39,9 @@ pub(crate) const STORE_LOG: LockRank = 25;
 pub(crate) const WEAK_KEYS: LockRank = 26;
 /// The table of links.
 pub(crate) const LINKS: LockRank = 27;
+/// Objects that take plain stores, and what they held when a marking began.
+pub(crate) const PLAIN: LockRank = 28;
+pub(crate) const PLAIN_SNAPSHOT: LockRank = 29;
 /// The client's lock.
 pub(crate) const CLIENT: LockRank = 30;
 /// A table of the client. A thread takes it while it holds the other, so a fork finds it free.
@@ -47,6 +51,10 @@ pub(crate) const ARENA_LOG: LockRank = 34;
 /// Workers that mark. A child gives up their marking.
 pub(crate) const MARKER_POOL: LockRank = 60;
 pub(crate) const MARK_TOTALS: LockRank = 61;
+
+/// Those of a heap's space. A thread that may be stopped holds none.
+pub(crate) const OF_SPACES: RangeInclusive<LockRank> =
+    heapwood_heap::lock_order::SHAPES..=heapwood_pages::lock_order::PAGES;
 
 /// Those that a fork holds.
 pub(crate) const HELD_BY_FORK: u64 = heapwood_heap::lock_order::HELD_BY_FORK
@@ -65,6 +73,8 @@ pub(crate) const HELD_BY_FORK: u64 = heapwood_heap::lock_order::HELD_BY_FORK
         STORE_LOG,
         WEAK_KEYS,
         LINKS,
+        PLAIN,
+        PLAIN_SNAPSHOT,
         CLIENT,
         ARENA_LOG,
     ]);

@@ -3,15 +3,17 @@
 //! Invariant: as long as it exists no mutator runs, none attaches or detaches, and no root is removed.
 
 use crate::inject::Fault;
+use crate::mark::report_roots;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
 use crate::process::record;
 use crate::roots::{ClientRoots, CollectionPhases, LockedRoots, ScanRoots, Source};
 use crate::state::State;
 use crate::state::fork_gate::NoFork;
+use crate::state::remembered::RememberedEntry;
 use core::cell::Cell;
 use core::ops::Range;
-use heapwood_heap::{Collection, Owner, Space, Stopped};
+use heapwood_heap::{Collection, ObjectRef, Owner, Space, Stopped};
 use heapwood_layout::WORD;
 
 /// A stopped heap.
@@ -26,8 +28,10 @@ pub(crate) struct Pause<'h> {
     scans_stacks: bool,
     /// Whose roots are named, too.
     client: Option<&'h dyn CollectionPhases>,
-    /// Bytes of stacks and frames that were last named to a marker.
+    /// Bytes of stacks and frames that were last named to a marker, and of what root functions have looked at.
     stack_bytes: Cell<usize>,
+    /// The last part of those.
+    function_bytes: Cell<usize>,
     /// Bytes of roots that were named to a marker, and of objects that it marked.
     scanned_bytes: Cell<usize>,
 }
@@ -56,6 +60,7 @@ impl<'h> Pause<'h> {
             scans_stacks,
             client: None,
             stack_bytes: Cell::new(0),
+            function_bytes: Cell::new(0),
             scanned_bytes: Cell::new(0),
         }
     }
@@ -105,6 +110,33 @@ impl<'h> Pause<'h> {
                 f(Source::Held, start..start + size_of_val(objects));
             });
         }
+        self.function_bytes.set(0);
+        self.roots.for_each_function(|function| {
+            let young = kind == Collection::Young && self.state.faults().fails(Fault::RootFunctionNotYoung);
+            if young || self.state.faults().fails(Fault::RootFunctionSkipped) {
+                return;
+            }
+            // SAFETY: who registered it lets any thread call it in a stop.
+            let looked = unsafe {
+                report_roots(function, &mut |word, is_object| {
+                    // A copy that is read before `f` returns.
+                    let at = (&raw const word) as usize;
+                    f(if is_object { Source::Function } else { Source::FunctionWord }, at..at + WORD);
+                })
+            };
+            self.function_bytes.set(self.function_bytes.get() + looked);
+        });
+    }
+
+    /// Whether collections look at some of these addresses: a registered range, a frame, or a stack, in use or not.
+    pub(crate) fn has_roots_in(&self, addresses: &Range<usize>) -> bool {
+        let overlaps = |words: &Range<usize>| words.start < addresses.end && addresses.start < words.end;
+        let mut found = self.roots.has_stack_in(addresses);
+        self.for_each_root(Collection::Full, |source, words| {
+            let is_place = matches!(source, Source::Slots | Source::Range | Source::Frame | Source::Stack);
+            found |= is_place && overlaps(&words);
+        });
+        found
     }
 
     /// The same of a full collection, without stacks.
@@ -122,12 +154,13 @@ impl<'h> Pause<'h> {
             }
             match source {
                 Source::Arena => marker.arena(words),
-                Source::Stack | Source::Cell => marker.stack(words),
+                Source::Stack | Source::Cell | Source::FunctionWord => marker.stack(words),
                 _ if source.is_precise() => marker.slots(words),
                 _ => marker.words(words),
             }
         });
-        self.stack_bytes.set(stack_bytes);
+        self.add_scanned(self.function_bytes.get());
+        self.stack_bytes.set(stack_bytes + self.function_bytes.get());
         if let Some(client) = self.client {
             let mut roots = ClientRoots::new(marker);
             record().call_program(self.state, || client.roots(&mut roots));
@@ -135,7 +168,12 @@ impl<'h> Pause<'h> {
         }
     }
 
-    /// Bytes of stacks and frames that the last scan of the roots looked at.
+    /// Bytes that the last walk over the roots has looked at in functions of the program.
+    pub(crate) fn function_bytes(&self) -> usize {
+        self.function_bytes.get()
+    }
+
+    /// Bytes of stacks and frames, and in functions, that the last scan of the roots looked at.
     pub(crate) fn stack_bytes(&self) -> usize {
         self.stack_bytes.get()
     }
@@ -163,6 +201,17 @@ impl<'h> Pause<'h> {
                 true
             }
             None => !marker.is_late(),
+        });
+    }
+
+    /// Names old objects that take plain stores to a young marking, until it is late: nobody has remembered what was stored.
+    pub(crate) fn scan_plain(&self, marker: &mut dyn ScanRoots) {
+        self.state.plain().for_each(|begun| {
+            let is_old = self.world.is_allocated(ObjectRef::new(begun.object));
+            if is_old && !self.state.faults().fails(Fault::PlainUnscanned) && !marker.is_late() {
+                self.add_scanned(begun.words.min(begun.top) * WORD);
+                marker.remembered(RememberedEntry::Object(begun.object));
+            }
         });
     }
 

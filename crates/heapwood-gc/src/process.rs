@@ -29,7 +29,7 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use core::time::Duration;
-use heapwood_heap::ProtectedChunks;
+use heapwood_heap::{CLOBBER, ProtectedChunks};
 use heapwood_os::diagnose::message::write_line;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::process::fork::at_fork;
@@ -85,6 +85,8 @@ pub(crate) trait Forks {
     fn before_fork(&self, patience: &Patience) -> bool;
     /// If a forbidden address is one of the heap's, explains the fault on standard error.
     fn explain_fault(&self, address: usize) -> bool;
+    /// In verify mode, says on standard error which object was where a word leads, if none is there any more.
+    fn explain_register(&self, value: usize);
     /// If an arena's handle leads into the heap, the error of a thread that is not attached to the heap and uses that
     /// arena.
     fn arena_handle_error(&self, handle: usize) -> Option<ArenaError>;
@@ -167,7 +169,20 @@ pub(crate) fn protected_chunks() -> &'static ProtectedChunks {
     &PROTECTED_CHUNKS
 }
 
-/// Whether the process has membarriers, once there is a heap.
+/// Prepares the process for its first heap, before that has threads: in a process with several threads Linux waits ten
+/// milliseconds and more before it has registered the process for membarriers.
+pub(crate) fn prepare() {
+    let _heaps = HEAPS.lock();
+    if !WATCHES_FORKS.swap(true, Ordering::Relaxed) {
+        HAS_MEMBARRIER.store(membarrier::register(), Ordering::Relaxed);
+        know_thread_locals();
+        // SAFETY: the handlers may be called as long as the process lives. Without memory for them, forks go
+        // unnoticed.
+        unsafe { at_fork(before_fork, after_fork_in_parent, after_fork_in_child) };
+    }
+}
+
+/// Whether the process has membarriers, once it is prepared.
 pub(crate) fn has_membarrier() -> bool {
     HAS_MEMBARRIER.load(Ordering::Relaxed)
 }
@@ -186,15 +201,9 @@ impl Forker {
     ///
     /// # Safety
     /// 1. Both stay in place until [`end`](Self::end) has returned.
+    /// 2. The process is prepared ([`prepare`]).
     pub(crate) unsafe fn begin(&self, heap: NonNull<dyn Forks>) {
         let mut heaps = HEAPS.lock();
-        if !WATCHES_FORKS.swap(true, Ordering::Relaxed) {
-            HAS_MEMBARRIER.store(membarrier::register(), Ordering::Relaxed);
-            know_thread_locals();
-            // SAFETY: the handlers may be called as long as the process lives. Without memory for them, forks go
-            // unnoticed.
-            unsafe { at_fork(before_fork, after_fork_in_parent, after_fork_in_child) };
-        }
         self.heap.set(Some(heap));
         self.next.set(heaps.first);
         heaps.first = self;
@@ -263,6 +272,25 @@ impl Heaps {
             ));
         }
         found
+    }
+
+    /// Explains a fault at an address that no heap knows by what the thread's registers hold: bytes that verify mode has filled freed
+    /// memory with, and addresses of objects that are gone.
+    fn explain_registers(&self, address: usize, registers: &[usize]) {
+        const FILLED: usize = usize::from_ne_bytes([CLOBBER; size_of::<usize>()]);
+        // An access near it, as to a field. Of an address that is none the processor does not say which it was.
+        let is_filled = |value: &usize| value.abs_diff(FILLED) < 1 << 16;
+        if let Some(value) = [address].iter().chain(registers).find(|value| is_filled(value)) {
+            write_line(format_args!(
+                "heapwood: verify: {value:#x} is used as an address: it was read from an object that is gone, whose memory verify \
+                 mode has filled with {CLOBBER:#x}; no root and no pointer of a live object led to it at the last collection"
+            ));
+        }
+        for (at, &value) in registers.iter().enumerate() {
+            if !registers[..at].contains(&value) {
+                self.iter().for_each(|heap| heap.explain_register(value));
+            }
+        }
     }
 
     /// The heaps, in a fixed order while the lock is held.
@@ -434,13 +462,19 @@ pub(crate) fn explain_faults() -> Result<(), HeapError> {
     Ok(())
 }
 
-extern "C" fn on_fault(signal: c_int, info: *mut signal::Info, _: *mut c_void) {
+extern "C" fn on_fault(signal: c_int, info: *mut signal::Info, context: *mut c_void) {
     signal::with_errno_kept(|| {
         // SAFETY: the argument is the kernel's, for the handler of this signal.
         let address = unsafe { signal::fault_address(info) };
         // Does not wait for a thread that is making or ending a heap.
         if let Some(heaps) = HEAPS.try_lock() {
-            let _ = heaps.explain_fault(address) || heaps.iter().any(|heap| heap.explain_fault(address));
+            let is_explained =
+                heaps.explain_fault(address) || heaps.iter().any(|heap| heap.explain_fault(address));
+            if !is_explained {
+                // SAFETY: the argument is the kernel's, for this handler.
+                let registers = unsafe { signal::registers(context) };
+                heaps.explain_registers(address, &registers);
+            }
         }
         // The access is made again, and the earlier action runs. SAFETY: written before this handler was installed.
         signal::restore(signal, unsafe { (*FAULTS.before.get()).assume_init_ref() });

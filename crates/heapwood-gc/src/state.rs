@@ -16,6 +16,7 @@ mod marking_log;
 mod marking_requests;
 mod marking_threads;
 pub(crate) mod object_hash;
+mod plain;
 mod posted_pause;
 pub(crate) mod remembered;
 pub(crate) mod rescan_set;
@@ -23,7 +24,7 @@ mod store_log;
 mod wakeup;
 
 pub use ambiguous_words::AmbiguousWords;
-pub(crate) use ambiguous_words::{ANY, MOST_BEFORE};
+pub(crate) use ambiguous_words::{ANY, BASE, MOST_BEFORE};
 pub(crate) use cycles::Cycles;
 pub(crate) use ephemerons::{Ephemeron, Ephemerons, List, OfMarking, PendingIndex};
 pub use finalizers::FinalizerCall;
@@ -40,6 +41,7 @@ pub use marking_log::ShadeCounts;
 pub(crate) use marking_log::{CHUNK_ENTRIES, Chunk, ChunkMemory, MarkingLog, ShadedChunk};
 pub(crate) use marking_requests::{MarkingRequest, MarkingRequests};
 pub(crate) use marking_threads::MarkingThreads;
+pub(crate) use plain::{AddPlainError, MOST_PLAIN, PlainObject, PlainObjects, TopError, clear_words};
 pub(crate) use posted_pause::{MarkerPause, PostedPause};
 pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::{WakeOn, Wakeup};
@@ -47,7 +49,7 @@ pub(crate) use wakeup::{WakeOn, Wakeup};
 use crate::inject::FaultInjector;
 use crate::settings::options::{Config, Generational};
 use alone::Alone;
-use barrier_bits::VERIFY;
+use barrier_bits::{TAGGED, VERIFY};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use fork_gate::ForkGate;
 use heapwood_heap::{Collection, Space};
@@ -85,6 +87,8 @@ pub(crate) struct State {
     ephemerons: Ephemerons,
     /// Words of the program's memory that are cleared with their objects.
     links: Links,
+    /// Objects that take plain stores.
+    plain: PlainObjects,
     /// Reasons for which stores take the slow path of the barrier; each mutator's flag is a copy.
     barrier: sync::AtomicU32,
     /// The heap's own thread sleeps on it.
@@ -95,6 +99,8 @@ pub(crate) struct State {
     mark_threads: AtomicUsize,
     /// Which words that may be pointers count.
     ambiguous_words: AmbiguousWords,
+    /// Words that may be pointers may have tags, too.
+    tagged_words: bool,
     faults: FaultInjector,
 }
 
@@ -119,6 +125,7 @@ impl State {
             finalizers: Finalizers::default(),
             ephemerons,
             links: Links::default(),
+            plain: PlainObjects::default(),
             space,
             marking_threads: MarkingThreads::new(),
             cycles: Cycles::new(goal),
@@ -132,6 +139,7 @@ impl State {
             alone: Alone::new(),
             mark_threads: AtomicUsize::new(config.mark_threads.unwrap_or(0)),
             ambiguous_words: AmbiguousWords::new(),
+            tagged_words: config.tagged_stacks,
             faults: FaultInjector::default(),
         }
     }
@@ -169,6 +177,20 @@ impl State {
         &self.ambiguous_words
     }
 
+    /// Where a word leads that may be a pointer: the word as it is, or without its tag if words of stacks and ranges may have one.
+    #[inline]
+    pub(crate) fn ambiguous_address(&self, word: usize) -> usize {
+        match self.tagged_words {
+            false => word,
+            true => self.space.layouts().tags().address(word).0,
+        }
+    }
+
+    /// Whether words of stacks and ranges may have tags.
+    pub(crate) fn has_tagged_words(&self) -> bool {
+        self.tagged_words && self.space.layouts().tags().any()
+    }
+
     /// The counters of collections.
     #[inline(always)]
     pub(crate) fn cycles(&self) -> &Cycles {
@@ -202,6 +224,8 @@ impl State {
             f(keys.fork_lock());
         }
         f(self.links.fork_lock());
+        f(self.plain.fork_lock());
+        f(self.plain.snapshot().fork_lock());
     }
 
     /// The remembered set.
@@ -250,9 +274,24 @@ impl State {
         &self.links
     }
 
+    /// Objects that take plain stores.
+    #[inline(always)]
+    pub(crate) fn plain(&self) -> &PlainObjects {
+        &self.plain
+    }
+
     /// Reasons for which stores take the slow path of the barrier.
     pub(crate) fn barrier(&self) -> u32 {
         self.barrier.load(Ordering::Relaxed)
+    }
+
+    /// The same with what else that path has to know.
+    pub(crate) fn barrier_flag(&self) -> u32 {
+        match self.barrier() {
+            0 => 0,
+            why if self.space.layouts().tags().any() => why | TAGGED,
+            why => why,
+        }
     }
 
     /// Sets or clears a reason. All mutators are stopped; the caller updates their flags.

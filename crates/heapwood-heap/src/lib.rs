@@ -17,14 +17,14 @@
 //! | `arenas` | memory for objects that die together |
 //! | `reclaim` | shared state of mutators: span lists, the budget, sweeping |
 //! | `pages` | the pages of spans: the reservation, growth, the limit, release |
-//! | `marks`, `freed`, `held` | mark and allocation bits; cells that the program freed itself; objects that it holds |
+//! | `marks`, `freed`, `held`, `filled` | mark and allocation bits; cells that the program freed itself; objects that it holds; dead memory of verify mode |
 //! | `spans` | from an address to its span |
 //! | `policy` | decisions about shares, refills, sweeping and growth, with their constants |
 //! | `layout` | from a type to a shape, and the record of an object |
 //! | `young_pages_view` | the queries of a write barrier |
 //! | `address`, `granule`, `config`, `error` | the vocabulary of all of these |
 //! | [`publication`] | the memory order of new objects |
-//! | [`cpu`], [`prefetch`] | the processor's features; hints |
+//! | [`cpu`], [`prefetch`], [`opaque`] | the processor's features; hints to it, and to the compiler |
 
 pub mod cpu;
 pub mod prefetch;
@@ -36,6 +36,7 @@ mod arenas;
 mod check;
 mod config;
 mod error;
+mod filled;
 mod freed;
 mod granule;
 mod held;
@@ -45,6 +46,7 @@ mod marking_view;
 mod marks;
 #[cfg(all(test, loom))]
 mod model;
+mod opaque;
 mod pages;
 mod policy;
 mod reclaim;
@@ -72,15 +74,18 @@ pub use config::{CLOBBER, MAX_RESERVATION, MIN_RESERVATION, SpaceConfig, rounded
 pub use error::{
     ExternalError, FreeError, NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError,
 };
+pub use filled::WrittenWord;
 pub use granule::GRANULE;
 pub use layout::pointer_bits::PointerBits;
 pub use layout::program_id::{MOST_NODES, MOST_UNROLLED, ProgramId};
 pub use layout::shape::{MAX_ELEMENT_WORDS, Scan, ScanKind, Shape};
 pub use layout::shape_id::{MAX_OWN_SHAPES, MAX_SHAPES, ShapeId};
 pub use layout::size_class::{MAX_SMALL, MAX_TABLED, SizeClass};
+pub use layout::slot_tags::SlotTags;
 pub use layout::trace_call::TraceCall;
 pub use marking_view::MarkingView;
 pub use marks::{Collection, MarkSide};
+pub use opaque::opaque;
 pub use pages::external::ExternalChange;
 pub use pages::page_heap::Object;
 pub use reclaim::clock::{ReclaimClock, ReclaimTimes, Sweeping};

@@ -39,17 +39,24 @@ impl<'s> MarkingView<'s> {
     /// 1. It lies between the base and the committed end.
     #[inline(always)]
     pub unsafe fn is_allocated_in_heap(self, object: usize) -> bool {
-        let offset = object - self.base;
+        // SAFETY: contract 1.
+        unsafe { self.is_allocated_at(object - self.base) }
+    }
+
+    /// The same for an object so many bytes from the heap's base.
+    ///
+    /// # Safety
+    /// 1. It lies below the committed end.
+    #[inline(always)]
+    pub unsafe fn is_allocated_at(self, offset: usize) -> bool {
         // SAFETY: the bits below the committed end are committed (contract 1).
         let word = unsafe { &*self.allocated.add(offset >> (GRANULE_LOG + 6)) }.load(observing());
         word >> ((offset >> GRANULE_LOG) % 64) & 1 == 1
     }
 
-    /// Prefetches the line of an address's allocation bit.
+    /// Prefetches the line of the allocation bit of an address so many bytes from the heap's base.
     #[inline(always)]
-    pub fn prefetch(self, address: usize) {
-        crate::prefetch::for_read(
-            self.allocated.wrapping_add((address - self.base) >> (GRANULE_LOG + 6)).cast(),
-        );
+    pub fn prefetch(self, offset: usize) {
+        crate::prefetch::for_read(self.allocated.wrapping_add(offset >> (GRANULE_LOG + 6)).cast());
     }
 }

@@ -1,5 +1,5 @@
 //! Models of sweeping, and of spans moving between threads, under loom: the product's lists, lock, hints, mutators and
-//! sweeps, in every order of their steps with at most N preemptions. Spans have witnesses (`spans/witness.rs`). Every
+//! sweeps, in every order of their steps with at most N preemptions (`preemptions`). Spans have witnesses (`spans/witness.rs`). Every
 //! cell has one here, in which its owner writes its name without any lock. Heaps have a handful of spans of two cells.
 //! Invariant: only its owner writes a cell; at the end every span is on one list, and every unswept span has been swept
 //! once.
@@ -7,6 +7,8 @@
 mod beside;
 mod left_out;
 mod lookups;
+mod page_looks;
+mod preemptions;
 mod publication;
 
 use crate::address::Address;
@@ -293,7 +295,7 @@ fn model<const THREADS: usize>(
     threads: [fn(&World); THREADS],
 ) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
+    builder.preemption_bound = Some(preemptions::preemptions(preemptions));
     builder.max_branches = 10_000;
     builder.check(move || {
         let run = move || {

@@ -20,6 +20,7 @@ use crate::alloc::thread_cache::ThreadCache;
 use crate::config::SpaceConfig;
 use crate::cpu::Cpu;
 use crate::error::SpaceError;
+use crate::filled::WrittenWord;
 use crate::layout::shape_id::ShapeId;
 use crate::layout::shapes::Shapes;
 use crate::marking_view::MarkingView;
@@ -147,6 +148,12 @@ impl Space {
         self.heap().spans().committed_end()
     }
 
+    /// In verify mode, calls `f` with the words of dead memory that were found written when it was handed out or released, and
+    /// forgets them.
+    pub fn take_written(&self, f: impl FnMut(WrittenWord)) {
+        self.heap().filled().inspect(|filled| filled.for_each_waiting(f));
+    }
+
     /// The size of the reservation in bytes.
     pub fn reservation_bytes(&self) -> usize {
         self.heap().reservation_bytes()
@@ -237,6 +244,13 @@ impl Space {
         self.heap().spans().get(page)
     }
 
+    /// Whether a cell of a span exists without an allocation bit, unless the program has freed it: it was handed out in this
+    /// cycle. Exact when all mutators are stopped and flushed.
+    #[inline]
+    pub fn is_in_fresh_range(&self, span: &Span, cell: usize) -> bool {
+        self.heap().is_in_fresh_range(span, cell)
+    }
+
     /// Whether the object at an address is old: a collection has found or marked it. Objects made since the last
     /// collection are young, except those in cells that the program had freed.
     #[inline(always)]
@@ -284,6 +298,13 @@ impl Space {
     pub fn entry_at(&self, address: Address) -> PageEntry {
         let spans = self.heap().spans();
         spans.entry(spans.page_of(address.get()))
+    }
+
+    /// The addresses of the pages whose objects may hold pointers, while other threads may allocate and free: all of an object that
+    /// the caller has known before, and that nobody frees, is among them.
+    pub fn pages_with_pointers(&self) -> impl Iterator<Item = usize> {
+        let spans = self.heap().spans();
+        spans.pages_with_pointers().map(|page| spans.address_of(page))
     }
 
     /// The queries of a write barrier, valid in this cycle.
@@ -389,6 +410,16 @@ impl Space {
     /// Sets the bytes that may be allocated before the next collection is due.
     pub fn set_budget(&self, bytes: usize) {
         self.sweeper().lock().set_budget(bytes);
+    }
+
+    /// Makes room for `bytes` bytes beyond the budget, and some more, for a thread that cannot collect now. The limit stays.
+    pub fn overdraw(&self, bytes: usize) {
+        self.sweeper().lock().overdraw(bytes);
+    }
+
+    /// Bytes that were allocated beyond the budget that the last collection has set, as far as threads have told.
+    pub fn debt(&self) -> usize {
+        self.sweeper().lock().debt()
     }
 
     /// Sets the heap size at which a collection is due, from which the shares of mutators are computed.

@@ -9,6 +9,7 @@ use crate::check::parts::SpaceParts;
 use crate::check::walker::Walker;
 use crate::check::{owned, snapshot};
 use crate::error::ValidationError;
+use crate::filled::WrittenWord;
 use crate::layout::shape::ScanKind;
 use crate::layout::shapes::Shapes;
 use crate::marking_view::MarkingView;
@@ -176,6 +177,24 @@ impl<'s> Stopped<'s> {
     /// Calls `f` with each span and its first page, in order of address.
     pub fn for_each_span(&self, mut f: impl FnMut(PageIndex, &Span)) {
         self.heap().spans().iter().for_each(|(page, span)| f(page, span));
+    }
+
+    /// In verify mode, calls `f` with each word of dead memory that was written since it was filled, as far as it was not handed out
+    /// again. Each is found once.
+    pub fn for_each_written(&self, mut f: impl FnMut(WrittenWord)) {
+        let (heap, spans, freed) = (self.heap(), self.heap().spans(), self.heap().freed());
+        let Some(filled) = heap.filled() else { return };
+        filled.for_each_written(spans.committed_end(), &mut f);
+        // What is freed during a concurrent marking keeps its words until that ends.
+        if !freed.are_in_use() || heap.marks().is_concurrent_marking() {
+            return;
+        }
+        for (page, span) in spans.iter().filter(|(_, span)| span.cell_size() != 0) {
+            let zeros = !spans.entry(page).is(ScanKind::NoPointers);
+            for cell in span.iter().map(ObjectRef::get).filter(|&cell| freed.is_freed(cell)) {
+                filled.look_at_freed(cell..cell + span.object_bytes(), zeros, &mut f);
+            }
+        }
     }
 
     /// Calls `f` with each existing object and its size. Objects of a mutator that was not flushed may be missing.

@@ -4,9 +4,11 @@
 //! deeper than [`MAX_NESTING`] is refused.
 //!
 //! ```text
-//! type    = "ptr" | "word" | "[" number "]" type | "{" type ... "}"
+//! type    = "ptr" | "val" | "word" | "[" number "]" type | "{" type ... "}"
 //! number  = digits [ "<<" digits ]
 //! ```
+//!
+//! A `val` is a slot whose words may have a tag. In a heap with [tags](crate::tags) each slot may, so the two mean the same there.
 //!
 //! ```
 //! use heapwood_layout::describe::{Item, compile, parse};
@@ -194,6 +196,11 @@ impl Parser<'_> {
     }
 }
 
+/// Whether a text has the item `val`, which only heaps with tags have.
+pub fn has_values(text: &str) -> bool {
+    text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').any(|word| word == "val")
+}
+
 /// Parses a type into items in `out`. Returns these.
 ///
 /// # Errors
@@ -211,7 +218,7 @@ pub fn parse<'a>(text: &str, out: &'a mut [Item]) -> Result<&'a [Item], ParseErr
         if closed {
             depth -= 1;
         } else {
-            let (item, opens) = if text.word("ptr") {
+            let (item, opens) = if text.word("ptr") || text.word("val") {
                 (Item::Pointers(1), false)
             } else if text.word("word") {
                 (Item::Scalars(1), false)

@@ -13,6 +13,7 @@
 //! | [`program`] | the same for large types, as instructions |
 //! | [`describe`] | types as a flat list of items or as text, compiled into programs |
 //! | [`trace_fn`] | the function that reports the pointers of a type that no mask describes |
+//! | [`tags`] | bits of words that say that they are pointers |
 //! | [`descriptor`] | a size and a layout that fit together |
 //! | [`error`] | errors of descriptions |
 //! | `limits` | the size of a word, and the limits of descriptions |
@@ -36,6 +37,7 @@ pub mod error;
 mod limits;
 pub mod mask;
 pub mod program;
+pub mod tags;
 pub mod trace_fn;
 pub mod type_map;
 
@@ -44,5 +46,6 @@ pub use error::LayoutError;
 pub use limits::{MASK_BLOCKS, MAX_MASK_WORDS, WORD};
 pub use mask::{PointerMask, SetWords};
 pub use program::{Program, ProgramError};
+pub use tags::{MAX_TAGS, Tag, TagError, Tags};
 pub use trace_fn::{TraceContext, TraceFn, TraceWithFn};
 pub use type_map::TypeMap;

@@ -19,3 +19,5 @@ pub const MAX_NESTING: usize = 16;
 
 const _: () = assert!(WORD == size_of::<usize>(), "Heapwood needs 64-bit pointers");
 const _: () = assert!(MASK_BLOCKS * 64 == MAX_MASK_WORDS);
+/// The most tags of a heap.
+pub const MAX_TAGS: usize = 4;

@@ -251,7 +251,7 @@ fn text_is_refused_at_its_byte() {
     assert_eq!((error.at, error.expected), (5, Expected::FewerItems { room: 2 }));
     assert_eq!(
         parse("{ ptr [7]x }", &mut [Item::Scalars(0); 9]).unwrap_err().to_string(),
-        "byte 9: expected a type: `ptr`, `word`, `[N]T` or `{T ...}`"
+        "byte 9: expected a type: `ptr`, `val`, `word`, `[N]T` or `{T ...}`"
     );
     let read = parse("{}", &mut [Item::Scalars(0); 1]).unwrap().to_vec();
     assert_eq!(read, [Item::Struct { fields: 0 }]);

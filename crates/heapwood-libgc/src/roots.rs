@@ -2,10 +2,14 @@
 //! ranges as a set of addresses. Invariant: what was added is a root until the program has removed it.
 
 use crate::exports::types::{HasStaticRoots, Ptr};
-use crate::process::heap;
+use crate::process::{heap, made};
 use crate::report;
-use core::ffi::{c_char, c_int};
-use heapwood_gc::RootError;
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::mem::transmute;
+use core::ops::Range;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering::Relaxed};
+use heapwood_gc::{Heap, RootError};
 use heapwood_layout::WORD;
 
 fn tell(result: Result<(), RootError>) {
@@ -58,8 +62,34 @@ pub(crate) fn is_temporary(_address: Ptr) -> c_int {
     0
 }
 
-/// `GC_register_has_static_roots_callback`.
-pub(crate) fn set_filter(_function: HasStaticRoots) {}
+/// The program's function that says which segments of libraries may be roots; null for none.
+static FILTER: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// The heap asks it.
+static HAS_FILTER: AtomicBool = AtomicBool::new(false);
+
+/// Asks the program's function about a segment of a library.
+fn may_be_root(name: &CStr, data: Range<usize>) -> bool {
+    // SAFETY: `set_filter` stores a function of this type, or none.
+    let function: HasStaticRoots = unsafe { transmute(FILTER.load(Relaxed)) };
+    // SAFETY: the program's function is called as gc.h says, with the loader's name and a segment.
+    function.is_none_or(|function| unsafe { function(name.as_ptr(), data.start as Ptr, data.len()) } != 0)
+}
+
+/// `GC_register_has_static_roots_callback`: the heap asks it about each segment when the loaded libraries have changed.
+pub(crate) fn set_filter(function: HasStaticRoots) {
+    FILTER.store(function.map_or(null_mut(), |function| function as *mut c_void), Relaxed);
+    made().into_iter().for_each(begin);
+}
+
+/// The heap was made; or the function has changed.
+pub(crate) fn begin(heap: &'static Heap) {
+    let function = FILTER.load(Relaxed);
+    if !function.is_null() || HAS_FILTER.swap(false, Relaxed) {
+        HAS_FILTER.store(!function.is_null(), Relaxed);
+        tell(heap.roots().set_library_filter((!function.is_null()).then_some(may_be_root)));
+    }
+}
 
 /// `GC_dlopen`.
 ///

@@ -25,6 +25,8 @@
 //! |  | [`lock`](threads::lock) | a mutex on a futex |
 //! |  | [`timed_lock`](threads::timed_lock) | a mutex that records its hold times |
 //! |  | [`cache_padded`](threads::cache_padded) | values on cache lines of their own |
+//! |  | [`number_stack`](threads::number_stack) | a stack of free numbers without a lock |
+//! |  | [`depot`](threads::depot) | boxes in which threads leave things for each other, without a lock |
 //! |  | [`sync`](threads::sync) | atomics and futexes, or those of loom |
 //! |  | [`watched`](threads::watched) | atomics of mapped memory, which loom's models can watch |
 //! | [`process`] | [`fork`](process::fork) | functions that run when the process forks |
@@ -63,7 +65,9 @@ pub use memory::region::{MappedArray, Reservation};
 pub use memory::request::Request;
 pub use memory::safe_read::Peek;
 pub use threads::cache_padded::CachePadded;
+pub use threads::depot::{Boxes, Depot};
 pub use threads::lock::{ForkLock, Lock, LockGuard};
+pub use threads::number_stack::NumberStack;
 pub use threads::thread::Thread;
 pub use threads::thread_value::ThreadValue;
 pub use threads::timed_lock::TimedLock;

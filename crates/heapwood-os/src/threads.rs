@@ -2,10 +2,12 @@
 //! allocates.
 
 pub mod cache_padded;
+pub mod depot;
 pub mod futex;
 pub mod lock;
 pub mod lock_order;
 pub mod membarrier;
+pub mod number_stack;
 pub mod signal;
 pub mod stack;
 pub mod sync;

@@ -2,6 +2,7 @@
 
 pub use crate::shared::Shared;
 pub use crate::trace::{NoPointers, Trace, TypeMap, enum_map};
+pub use heapwood_derive::__name_elided;
 use heapwood_layout::WORD;
 
 /// The derive implements this for its type. If the type implements `Drop`, that conflicts with the blanket
@@ -13,18 +14,21 @@ impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
 
 /// The map of the struct `T`, whose fields' maps make `fields`.
 ///
+/// The compiler refuses a packed struct with a `Gc`, which has an alignment of its own. Of a generic one it cannot tell, and
 /// `TypeMap::with_field` or this function refuses a pointer that is not aligned to a word:
 ///
 /// ```compile_fail,E0080
 /// #[derive(heapwood::Trace)]
 /// #[repr(C, packed)]
-/// struct Shifted(u32, heapwood::Gc<u64>);
+/// struct Shifted<T>(u32, T);
+/// const _: heapwood::TypeMap = <Shifted<heapwood::Gc<u64>> as heapwood::Trace>::MAP;
 /// ```
 ///
 /// ```compile_fail,E0080
 /// #[derive(heapwood::Trace)]
 /// #[repr(C, packed)]
-/// struct Unaligned(heapwood::Gc<u64>, u32);
+/// struct Unaligned<T>(T, u32);
+/// const _: heapwood::TypeMap = <Unaligned<heapwood::Gc<u64>> as heapwood::Trace>::MAP;
 /// ```
 ///
 /// The nearest types that are valid compile, and so do large types:
@@ -32,7 +36,8 @@ impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
 /// ```
 /// #[derive(heapwood::Trace)]
 /// #[repr(C, packed(8))]
-/// struct Whole(u32, heapwood::Gc<u64>);
+/// struct Whole<T>(u32, T);
+/// const _: heapwood::TypeMap = <Whole<heapwood::Gc<u64>> as heapwood::Trace>::MAP;
 ///
 /// #[derive(heapwood::Trace)]
 /// struct Table([Option<heapwood::Gc<u64>>; 100_000]);
@@ -50,3 +55,18 @@ pub const fn has_no_pointers<T: NoPointers>() {}
 
 /// Compiles only if several threads may use a `T` at once.
 pub const fn is_shared<T: Shared>() {}
+
+/// Compiles only if threads may share a `T`.
+pub const fn is_sync<T: Sync>() {}
+
+/// The map of a field that is not traced.
+///
+/// # Safety
+/// 1. No value of the field ever holds a `Gc` in any form.
+pub const unsafe fn skipped<T>() -> TypeMap {
+    assert!(
+        !core::mem::needs_drop::<T>(),
+        "a field that must be dropped cannot live in a Heapwood heap, which drops nothing: skipping it would leak what it owns"
+    );
+    TypeMap::NO_POINTERS
+}

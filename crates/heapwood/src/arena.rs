@@ -7,7 +7,10 @@ use crate::gc::Gc;
 use crate::mutator::Mutator;
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace, TypeMap, descriptor_of, program_of};
+use core::borrow::Borrow;
+use core::cmp::Ordering;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
 use core::ops::Deref;
 use core::ptr::NonNull;
@@ -66,7 +69,47 @@ pub struct Arena<'m> {
 }
 
 /// A reference to a value in an [`Arena`]: one word, and `Copy`. Unlike a `&T` it may be stored in values of arenas and
-/// of the heap. The collector need not see it: its arena is open as long as it lives.
+/// of the heap. The collector need not see it: its arena is open as long as it lives. So one that changes lies in a `Cell`,
+/// which makes graphs with cycles:
+///
+/// ```
+/// # use heapwood::{Arena, ArenaRef, Config, Heap, Trace};
+/// # use std::cell::Cell;
+/// #[derive(Trace)]
+/// struct Node<'a> {
+///     number: u64,
+///     next: Cell<Option<ArenaRef<'a, Node<'a>>>>,
+/// }
+///
+/// # // SAFETY: no `Gc` is kept anywhere.
+/// # let heap = unsafe { Heap::new(Config::default()) }?;
+/// # let m = heap.attach()?;
+/// let arena = Arena::new(&m);
+/// let itself = arena.alloc(Node { number: 7, next: Cell::new(None) });
+/// itself.next.set(Some(itself));
+/// let ring = arena.alloc_slice(3, |i| Node { number: i as u64, next: Cell::new(None) });
+/// for (i, node) in ring.iter().enumerate() {
+///     node.next.set(Some(ArenaRef::at(ring, (i + 1) % 3)));
+/// }
+/// assert_eq!(ring[2].next.get().unwrap().next.get().unwrap().number, 1);
+/// # Ok::<(), heapwood::HeapError>(())
+/// ```
+///
+/// It is lent for as long as such a cell is used, so nobody resets or drops the arena meanwhile:
+///
+/// ```compile_fail,E0502
+/// # use heapwood::{Arena, ArenaRef, Mutator};
+/// # use std::cell::Cell;
+/// # fn f(m: &Mutator) {
+/// let mut arena = Arena::new(m);
+/// let place = Cell::new(None);
+/// place.set(Some(arena.alloc(1u64)));
+/// arena.reset();
+/// println!("{:?}", place.get());
+/// # }
+/// ```
+///
+/// It compares, hashes and sorts as its value does, like `&T`.
 #[repr(transparent)]
 pub struct ArenaRef<'a, T: ?Sized> {
     value: &'a T,
@@ -145,6 +188,10 @@ impl<'m> Arena<'m> {
 
     /// Allocates a value in the arena. May collect.
     ///
+    /// A value whose type has no precise mask lives in the heap: an enum with a `Gc` in one variant and something else in another,
+    /// or a struct that holds one. It costs an allocation of the heap and a word of the arena, and a collection marks and sweeps
+    /// it by itself. Such an enum is better split: the `Gc` into a struct of its own, behind an [`ArenaRef`].
+    ///
     /// # Panics
     /// If there is no memory, after calling the hook of [`Heap::on_alloc_error`](crate::Heap::on_alloc_error).
     #[inline(always)]
@@ -171,7 +218,7 @@ impl<'m> Arena<'m> {
     #[expect(clippy::mut_from_ref, reason = "each value is lent once")]
     pub fn alloc_mut<T: NoPointers>(&self, value: T) -> &mut T {
         let place = match const { Kind::<T>::STORAGE } {
-            Storage::External => NonNull::from(self.pass(value).get()),
+            Storage::External => NonNull::from(ArenaRef::get(self.pass(value))),
             _ => {
                 let place = self.place::<T>();
                 // SAFETY: the place is this value's, large enough and aligned.
@@ -189,7 +236,7 @@ impl<'m> Arena<'m> {
     /// As [`Arena::alloc`].
     pub fn alloc_gc<T: Trace>(&self, value: T) -> Gc<T> {
         self.header().let_escape();
-        let value = NonNull::from(self.alloc(value).get());
+        let value = NonNull::from(ArenaRef::get(self.alloc(value)));
         // SAFETY: the address of a value of this type. The arena keeps it alive, and later the `Gc` does. Nobody
         // borrows it mutably.
         unsafe { Gc::from_raw(value) }
@@ -229,6 +276,16 @@ impl<'m> Arena<'m> {
     /// An empty list whose values will lie in the arena.
     pub fn list<T: Trace>(&self) -> ArenaVec<'_, 'm, T> {
         ArenaVec { arena: self, items: NonNull::dangling(), len: 0, capacity: 0 }
+    }
+
+    /// Allocates the values of an iterator in the arena, one behind the other. May collect.
+    ///
+    /// # Panics
+    /// As [`Arena::alloc`].
+    pub fn alloc_from_iter<T: Trace>(&self, values: impl IntoIterator<Item = T>) -> ArenaRef<'_, [T]> {
+        let mut list = self.list();
+        list.extend(values);
+        list.into_slice()
     }
 
     /// The bytes of the arena's pages.
@@ -445,15 +502,26 @@ impl<'a, T: ?Sized> ArenaRef<'a, T> {
         ArenaRef { value, _marker: PhantomData }
     }
 
-    /// The value, for as long as the arena is borrowed.
+    /// The value, for as long as the arena is borrowed: `ArenaRef::get(reference)`.
     #[inline(always)]
-    pub const fn get(self) -> &'a T {
-        self.value
+    pub const fn get(this: Self) -> &'a T {
+        this.value
     }
 
-    /// Whether both lead to the same value.
-    pub fn ptr_eq(self, other: Self) -> bool {
-        core::ptr::addr_eq(self.value, other.value)
+    /// Whether both lead to the same value: `ArenaRef::ptr_eq(a, b)`.
+    pub fn ptr_eq(this: Self, other: Self) -> bool {
+        core::ptr::addr_eq(this.value, other.value)
+    }
+}
+
+impl<'a, T> ArenaRef<'a, [T]> {
+    /// A reference to one element: `ArenaRef::at(slice, 7)`.
+    ///
+    /// # Panics
+    /// If there is no such element.
+    #[inline]
+    pub fn at(this: Self, index: usize) -> ArenaRef<'a, T> {
+        ArenaRef::new(&this.value[index])
     }
 }
 
@@ -461,6 +529,61 @@ impl<'a, T: ?Sized> ArenaRef<'a, T> {
 // reference holds no `Gc`, and the collector sees the value behind it.
 unsafe impl<T: ?Sized> Trace for ArenaRef<'_, T> {
     const MAP: TypeMap = TypeMap::NO_POINTERS;
+}
+
+// SAFETY: it holds no `Gc`. All values of an open arena are roots, whoever refers to them, so one that changes needs no barrier.
+// A cell with a reference of the lifetime `'a` borrows its arena for `'a`: the arena is neither reset nor dropped before.
+unsafe impl<T: ?Sized> NoPointers for ArenaRef<'_, T> {}
+
+impl<T: ?Sized + PartialEq> PartialEq for ArenaRef<'_, T> {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.value == other.value
+    }
+}
+
+impl<T: ?Sized + Eq> Eq for ArenaRef<'_, T> {}
+
+impl<T: ?Sized + PartialOrd> PartialOrd for ArenaRef<'_, T> {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        self.value.partial_cmp(other.value)
+    }
+}
+
+impl<T: ?Sized + Ord> Ord for ArenaRef<'_, T> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.value.cmp(other.value)
+    }
+}
+
+impl<T: ?Sized + Hash> Hash for ArenaRef<'_, T> {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.value.hash(state);
+    }
+}
+
+impl<T: ?Sized> Borrow<T> for ArenaRef<'_, T> {
+    fn borrow(&self) -> &T {
+        self.value
+    }
+}
+
+impl<T: ?Sized> AsRef<T> for ArenaRef<'_, T> {
+    fn as_ref(&self) -> &T {
+        self.value
+    }
+}
+
+impl<'a, T> IntoIterator for ArenaRef<'a, [T]> {
+    type Item = &'a T;
+    type IntoIter = core::slice::Iter<'a, T>;
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.value.iter()
+    }
 }
 
 impl<T: ?Sized> Clone for ArenaRef<'_, T> {
@@ -505,7 +628,9 @@ impl<T: ?Sized + fmt::Display> fmt::Display for ArenaRef<'_, T> {
 /// for i in 0..100u32 {
 ///     list.push(i * i);
 /// }
-/// assert_eq!(list.finish()[99], 9801);
+/// assert_eq!(list.pop(), Some(9801));
+/// list.extend([1, 2]);
+/// assert_eq!(list.into_slice()[98..], [9604, 1, 2]);
 /// # Ok::<(), heapwood::HeapError>(())
 /// ```
 pub struct ArenaVec<'a, 'm, T: Trace> {
@@ -542,9 +667,25 @@ impl<'a, T: Trace> ArenaVec<'a, '_, T> {
     }
 
     /// The values, for as long as the arena is borrowed.
-    pub fn finish(self) -> ArenaRef<'a, [T]> {
+    pub fn into_slice(self) -> ArenaRef<'a, [T]> {
         // SAFETY: the first `len` values are initialised, and nobody changes them any more.
         ArenaRef::new(unsafe { core::slice::from_raw_parts(self.items.as_ptr(), self.len) })
+    }
+}
+
+// Not of values with pointers: a marking beside the program may find such a value only in the place that the next one is written to.
+impl<T: NoPointers> ArenaVec<'_, '_, T> {
+    /// Takes the last value.
+    pub fn pop(&mut self) -> Option<T> {
+        self.len = self.len.checked_sub(1)?;
+        // SAFETY: the first values are initialised, and this one is not among them any more.
+        Some(unsafe { self.items.add(self.len).read() })
+    }
+}
+
+impl<T: Trace> Extend<T> for ArenaVec<'_, '_, T> {
+    fn extend<I: IntoIterator<Item = T>>(&mut self, values: I) {
+        values.into_iter().for_each(|value| self.push(value));
     }
 }
 

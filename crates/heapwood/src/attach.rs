@@ -4,6 +4,8 @@
 
 use crate::heap::{Heap, Inner};
 use crate::mutator::Mutator;
+use crate::scanned::thread_roots::ThreadRoots;
+use crate::watched::thread_data;
 use core::fmt;
 use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
@@ -20,10 +22,8 @@ impl Heap {
     /// the collections of all. A thread that uses one heap for long without allocating polls the others.
     ///
     /// # Errors
-    /// No memory for the mutator, or the system does not say where the thread's stack ends.
-    ///
-    /// # Panics
-    /// If the thread is attached to this heap already: pass the [`Mutator`] on instead.
+    /// The thread is attached to this heap already: pass the [`Mutator`] on, or use [`Heap::with_mutator`]. No memory for the
+    /// mutator, or the system does not say where the thread's stack ends.
     pub fn attach(&self) -> Result<Attached, HeapError> {
         Attached::new(self.inner.clone())
     }
@@ -41,15 +41,25 @@ impl Heap {
     /// assert_eq!(thread.join().unwrap(), 7);
     /// ```
     ///
+    /// Inside [`Mutator::blocking`] the call ends the region, and it goes on afterwards: for a callback of a function that was
+    /// called there. A `Gc` that `f` returns is a misuse then, like any other in the region.
+    ///
     /// # Errors
-    /// As [`Heap::attach`].
+    /// As [`Heap::attach`], but for a thread that is attached already.
+    ///
+    /// # Panics
+    /// In a trace function, and inside a blocking region on another stack than that on which the region began, or if the thread was
+    /// attached to another heap since.
     pub fn with_mutator<R>(&self, f: impl FnOnce(&Mutator) -> R) -> Result<R, HeapError> {
         let Some(raw) = heapwood_gc::Mutator::here(&self.inner.heap) else {
             return Ok(f(&*self.attach()?));
         };
         // SAFETY: `here` found the thread attached.
         let user = unsafe { User::new(raw, self) };
-        Ok(f(user.mutator()))
+        match user.mutator().raw().reenter(|| f(user.mutator())) {
+            Ok(result) => Ok(result),
+            Err(misuse) => panic!("{misuse}"),
+        }
     }
 }
 
@@ -96,23 +106,26 @@ impl Drop for User<'_> {
 pub struct Attached {
     /// Dropped first, unless a call still uses the mutator.
     raw: ManuallyDrop<heapwood_gc::Attached<'static>>,
+    /// The thread's own data, if blocks are scanned.
+    _thread_roots: Option<ThreadRoots>,
     /// Keeps the heap alive.
     inner: Arc<Inner>,
 }
 
 impl Attached {
     pub(crate) fn new(inner: Arc<Inner>) -> Result<Self, HeapError> {
-        let raw = match heapwood_gc::Mutator::attach(&inner.heap, None) {
-            Err(error @ HeapError::AttachedAlready) => panic!("{error}"),
-            attached => attached?,
-        };
+        let raw = heapwood_gc::Mutator::attach(&inner.heap, None)?;
         // SAFETY: `attach` returned it to this thread just now, and `inner` keeps the heap alive for longer.
         let raw = unsafe { heapwood_gc::Attached::from_raw(raw.into_raw()) };
         // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object
         // of a mask's shape, or of a program's without a header.
         unsafe { raw.types().write_values_whole() };
         raw.client_word().set(Arc::as_ptr(&inner) as usize);
-        Ok(Attached { raw: ManuallyDrop::new(raw), inner })
+        if inner.heap.config().verify {
+            thread_data::attach();
+        }
+        let _thread_roots = ThreadRoots::here(&inner)?;
+        Ok(Attached { raw: ManuallyDrop::new(raw), _thread_roots, inner })
     }
 }
 
@@ -128,6 +141,9 @@ impl Deref for Attached {
 
 impl Drop for Attached {
     fn drop(&mut self) {
+        if self.inner.heap.config().verify {
+            thread_data::detach();
+        }
         // A thread-local `Attached` may be dropped after its thread was detached. Then the mutator is gone.
         let here = heapwood_gc::Mutator::here(&self.inner.heap);
         if here.is_some_and(|here| core::ptr::eq(here.as_ptr(), &raw const **self.raw)) {

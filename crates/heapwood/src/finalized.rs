@@ -114,7 +114,7 @@ impl Mutator {
         value: T,
     ) -> Result<Gc<Finalized<T>>, (FinalizeError, T)> {
         let object = self.alloc(Finalized { value: ManuallyDrop::new(value) });
-        let start = NonNull::new(object.as_ptr().cast::<u8>()).expect("a Gc is not null");
+        let start = NonNull::new(Gc::as_ptr(object).cast::<u8>()).expect("a Gc is not null");
         let tag = drop_value::<T> as DropFn as usize;
         // It leads to nothing, so no order is wanted.
         match self.raw().finalize(start, queue, FinalizeOrder::AtOnce, tag) {
@@ -157,7 +157,7 @@ impl Mutator {
         object: Gc<O>,
         value: T,
     ) -> Result<(), (FinalizeError, T)> {
-        let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
+        let start = NonNull::new(Gc::as_ptr(object).cast()).expect("a Gc is not null");
         let kept = Box::into_raw(Box::new(Kept { drop: drop_kept::<T>, value }));
         match self.raw().finalize_data(start, queue, kept as usize) {
             Ok(_) => Ok(()),

@@ -4,6 +4,8 @@
 //! conservatively.
 
 use crate::trace::{Trace, TypeMap};
+use core::borrow::Borrow;
+use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
@@ -16,7 +18,28 @@ use core::ptr::NonNull;
 /// a root. It is **not** seen in memory of the ordinary allocator (`Box`, `Vec`, `thread_local!`). The safety contract
 /// of [`Heap::new`](crate::Heap::new) forbids that.
 ///
-/// Two of them are equal if they point to the same object; compare `*a == *b` for the contents.
+/// It compares and hashes as its object does, like `Rc`. [`Gc::ptr_eq`] tells whether two point to one object, and
+/// [`ById`](crate::ById) is a key by identity:
+///
+/// ```
+/// # use heapwood::{ById, Config, Gc, Heap};
+/// # // SAFETY: this program keeps no `Gc` but on the stack.
+/// # let heap = unsafe { Heap::new(Config::default()) }?;
+/// # let m = heap.attach()?;
+/// let (one, other) = (m.alloc(7), m.alloc(7));
+/// assert_eq!(one, other);
+/// assert!(!Gc::ptr_eq(one, other) && ById(one) != ById(other));
+/// # Ok::<(), heapwood::HeapError>(())
+/// ```
+///
+/// What compares, hashes or shows objects follows their pointers, and does not end in a cycle.
+///
+/// It is aligned to a word, wherever it lies, since the collector reads words. So a packed struct cannot hold it:
+///
+/// ```compile_fail,E0588
+/// #[repr(C, packed)]
+/// struct Hidden(u8, heapwood::Gc<u64>);
+/// ```
 ///
 /// It does not cross threads:
 ///
@@ -31,7 +54,9 @@ use core::ptr::NonNull;
 /// fn share<T: Sync>() {}
 /// share::<heapwood::Gc<u64>>();
 /// ```
-#[repr(transparent)]
+// Aligned, so that packed structs refuse it. Not `repr(C)`, with which a struct of two would be passed in memory; that it is its
+// pointer and nothing else is asserted below.
+#[repr(align(8))]
 pub struct Gc<T> {
     ptr: NonNull<T>,
     /// Invariant in `T`: others may write to the object through a cell in it. (NonNull makes it neither Send nor
@@ -42,6 +67,7 @@ pub struct Gc<T> {
 const _: () = assert!(size_of::<Gc<[u64; 9]>>() == heapwood_layout::WORD);
 const _: () = assert!(size_of::<Option<Gc<[u64; 9]>>>() == heapwood_layout::WORD);
 const _: () = assert!(align_of::<Gc<u8>>() == heapwood_layout::WORD);
+const _: () = assert!(core::mem::offset_of!(Gc<u8>, ptr) == 0);
 
 impl<T> Gc<T> {
     /// A `Gc` from the address of an object.
@@ -57,16 +83,18 @@ impl<T> Gc<T> {
         Gc { ptr, _marker: PhantomData }
     }
 
-    /// The address of the object. It keeps the object alive only while it is on the stack.
+    // Functions, as those of `Rc`: a method would hide the object's own of the same name.
+
+    /// The address of the object: `Gc::as_ptr(object)`. It keeps the object alive only while it is on the stack.
     #[inline]
-    pub const fn as_ptr(self) -> *mut T {
-        self.ptr.as_ptr()
+    pub const fn as_ptr(this: Self) -> *mut T {
+        this.ptr.as_ptr()
     }
 
-    /// Whether both point to the same object, as `==` does.
+    /// Whether both point to the same object: `Gc::ptr_eq(a, b)`.
     #[inline]
-    pub fn ptr_eq(self, other: Self) -> bool {
-        self.ptr == other.ptr
+    pub fn ptr_eq(this: Self, other: Self) -> bool {
+        this.ptr == other.ptr
     }
 }
 
@@ -97,19 +125,46 @@ impl<T> Deref for Gc<T> {
     }
 }
 
-impl<T> PartialEq for Gc<T> {
+impl<T: PartialEq> PartialEq for Gc<T> {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.ptr == other.ptr
+        **self == **other
     }
 }
 
-impl<T> Eq for Gc<T> {}
+impl<T: Eq> Eq for Gc<T> {}
 
-impl<T> Hash for Gc<T> {
-    /// Hashes the address: objects never move.
+impl<T: PartialOrd> PartialOrd for Gc<T> {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: Ord> Ord for Gc<T> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: Hash> Hash for Gc<T> {
+    #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.ptr.hash(state);
+        (**self).hash(state);
+    }
+}
+
+// A `Gc` hashes and compares as its object, as `Borrow` requires.
+impl<T> Borrow<T> for Gc<T> {
+    fn borrow(&self) -> &T {
+        self
+    }
+}
+
+impl<T> AsRef<T> for Gc<T> {
+    fn as_ref(&self) -> &T {
+        self
     }
 }
 

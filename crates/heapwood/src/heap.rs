@@ -1,5 +1,7 @@
 //! The heap as a value: cheap to clone, alive until its last clone, mutator and root are gone.
 
+use crate::scanned::roots::scan_blocks_for;
+use crate::watched::search::search_for;
 #[cfg(doc)]
 use crate::{Attached, Mutator};
 use core::ffi::c_void;
@@ -24,6 +26,11 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
+    pub(crate) fn new(config: Config) -> Result<Arc<Self>, HeapError> {
+        let heap = heapwood_gc::Heap::create(&heapwood_os::SYSTEM, config)?;
+        Ok(Arc::new(Inner { heap, hook: OnceLock::new(), left_queues: Mutex::default() }))
+    }
+
     /// Sets the hook, and drops the one that was set before.
     fn set_hook(&self, hook: Option<Box<Hook>>) -> Result<(), MisuseError> {
         let argument = hook.map(|hook| Box::into_raw(Box::new(hook)).cast::<c_void>());
@@ -99,8 +106,9 @@ impl Heap {
     /// 1. Each is kept where the collector looks: in a local variable or argument on the stack of a thread that is
     ///    attached to the heap, in an object of the heap, or as a [`Root`](crate::Root). In particular not in a `Box`,
     ///    `Vec` or other memory of the ordinary allocator or of C, not in a `static` or a thread-local, not on the
-    ///    stack of a thread that is not attached, and not disguised (compressed, tagged, xored, written out). (A `Gc`
-    ///    there may exist while the object is kept alive by other means.)
+    ///    stack of a thread that is not attached, and not disguised (compressed, tagged, xored, written out, or
+    ///    off a word's boundary in a generic packed struct, the one kind that the compiler lets have a `Gc`). (A `Gc` there may
+    ///    exist while the object is kept alive by other means.)
     ///
     ///    **A reference into an object counts as a `Gc`**: `&*object`, a `&[T]` of a slice, an iterator over it, and
     ///    every borrow from these. The variable it was borrowed from does not keep the object alive: the compiler drops
@@ -121,7 +129,8 @@ impl Heap {
     ///    the original slice.
     /// 2. None is used after its thread has dropped its [`Attached`], nor inside [`Mutator::blocking`] of any heap that the
     ///    thread was attached to when that began.
-    /// 3. A `Gc` is stored only into objects of its own heap, and passed only to that heap's mutators.
+    /// 3. A `Gc` is stored only into objects of its own heap, and passed only to that heap's mutators; these store no pointer of
+    ///    a [session](crate::session).
     /// 4. Stacks that the program switches (fibers, coroutines with their own stacks) are not used for code that
     ///    holds a `Gc`, unless they are [registered](Heap::add_stack) and each switch is
     ///    [announced](Mutator::switch_stack).
@@ -129,10 +138,25 @@ impl Heap {
     ///    thread allocates or polls.
     ///
     /// The stacks are always scanned: [`Config::conservative_stacks`] has no effect here.
+    ///
+    /// **With the allocator [`Scanned`](crate::Scanned)**, installed as the `#[global_allocator]`, three rules are left:
+    ///
+    /// 1. `Gc`s, and references into objects, are used by threads that are attached to the heap, while they are, outside of
+    ///    [`Mutator::blocking`]: also those that are sent to another thread as `&T`. In between they lie on stacks, in blocks of the
+    ///    allocator, in thread-local variables, or in objects and roots; not on a stack that nobody registered (rule 4 above), nor in a
+    ///    `static`, unless the option [`Config::library_roots`] makes those roots.
+    /// 2. Each is kept in objects of its own heap (rule 3 above), and none is used when its heap is gone.
+    /// 3. None lies in a generic packed struct, nor in memory that others have mapped or allocated: by `mmap`, C's `malloc`, another
+    ///    allocator. Nor in a block of an alignment below 8, which is never scanned, or above the size of a page (8 KiB), which is the
+    ///    system's; nor disguised.
+    ///
+    /// A program tests whether it keeps the five rules with the allocator [`Watched`](crate::Watched) in verify mode, and the three with
+    /// `Watched::over(Scanned::new())`.
     pub unsafe fn new(config: Config) -> Result<Heap, HeapError> {
-        let config = config.conservative_stacks(true);
-        let heap = heapwood_gc::Heap::create(&heapwood_os::SYSTEM, config)?;
-        Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new(), left_queues: Mutex::default() }) })
+        let inner = Inner::new(config.conservative_stacks(true))?;
+        search_for(&inner.heap);
+        scan_blocks_for(&inner.heap)?;
+        Ok(Heap { inner })
     }
 
     /// Sets a hook that [`Mutator::alloc`] calls before it panics because there is no memory. The hook may end the

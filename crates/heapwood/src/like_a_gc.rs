@@ -4,7 +4,7 @@
 /// Marks a type as invariant in both, as `Gc` is in its own; whether it crosses threads is left to its pointer.
 pub(crate) type Pair<K, V> = core::marker::PhantomData<fn(K, V) -> (K, V)>;
 
-/// Makes types copied, compared by address, traced, shared if their parameters are, the content of a [`GcCell`](crate::GcCell),
+/// Makes types copied, compared by address (`ptr_eq`), traced, shared if their parameters are, the content of a [`GcCell`](crate::GcCell),
 /// and shown without their contents. Of each it is told how its pointer is taken out, and how it is made from one.
 macro_rules! like_a_gc {
     ($({$($generics:ident),*} $type:ident, $value:ident => $pointer:expr, $from:ident => $made:expr;)*) => {$(

@@ -3,10 +3,12 @@
 
 #[cfg(doc)]
 use crate::attach::Attached;
+use crate::births::Birth;
 use crate::gc::Gc;
 use crate::heap::{Heap, Inner};
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
+use crate::with_tail::WithTail;
 use core::cell::Cell;
 use core::fmt;
 use core::ptr::NonNull;
@@ -33,6 +35,23 @@ use std::sync::Arc;
 /// ```
 #[repr(transparent)]
 pub struct Mutator(heapwood_gc::Mutator);
+
+/// What the closure of a blocking region ([`Mutator::blocking`]) is: [`Send`], so that it captures no [`Gc`].
+///
+/// # Safety
+/// 1. A value holds neither a `Gc`, nor a reference to one, nor a mutator.
+#[diagnostic::on_unimplemented(
+    message = "a blocking region captures something that stays with its thread",
+    label = "captures a `Gc`, a mutator, or something else that is not `Send`",
+    note = "inside the region other threads may collect, so what is needed there is copied out of objects before, and stored \
+            afterwards",
+    note = "a `Receiver` is lent mutably: `let r = &mut r; m.blocking(move || r.recv())`"
+)]
+pub unsafe trait Away {}
+
+// SAFETY: a `Gc` and a mutator are neither Send nor Sync.
+#[diagnostic::do_not_recommend]
+unsafe impl<F: Send> Away for F {}
 
 /// The facts about a type's allocation that are known at compile time.
 struct Kind<T>(core::marker::PhantomData<T>);
@@ -89,7 +108,7 @@ impl Mutator {
                 None if const { size_of::<T>() <= 2 * size_of::<usize>() } => {
                     return self.alloc_or_fail(value);
                 }
-                None => self.reserve_or_fail(shape, const { Kind::<T>::CELL }),
+                None => self.reserve_or_fail::<T>(shape, const { Kind::<T>::CELL }),
             };
             prefetch::new_object(cell.as_ptr());
             // SAFETY: the cell is free, large enough and aligned for T; it exists from the commit on, with a value.
@@ -123,7 +142,10 @@ impl Mutator {
             None => self.raw().types().shape_for_constant(Kind::<T>::BYTES, const { &Kind::<T>::SCAN })?,
         };
         if const { Kind::<T>::CELL != 0 } {
-            let cell = self.raw().reserve(shape, const { Kind::<T>::CELL })?;
+            let cell = match self.raw().buffer(shape).peek(const { Kind::<T>::CELL }) {
+                Some(cell) => cell,
+                None => self.reserve_noted::<T>(shape, const { Kind::<T>::CELL }, !T::MAP.has_pointers())?,
+            };
             // SAFETY: as in `alloc`.
             unsafe {
                 cell.cast::<T>().write(value);
@@ -131,7 +153,9 @@ impl Mutator {
                 Ok(Gc::from_raw(cell.cast()))
             }
         } else {
+            let birth = Birth::of::<T>(self.raw(), !T::MAP.has_pointers());
             let object = self.raw().allocate_large(shape, Kind::<T>::BYTES, false)?;
+            birth.inspect(|birth| birth.note(self.raw(), object));
             // SAFETY: the object is new, large enough and aligned; until the value is in it its pointer words are 0.
             unsafe {
                 object.cast::<T>().write(value);
@@ -153,7 +177,7 @@ impl Mutator {
     /// 2. It is no key of a [`Weak`](crate::Weak), an [`Ephemeron`](crate::Ephemeron), a [`WeakMap`](crate::WeakMap) or a
     ///    [`WeakSet`](crate::WeakSet), unless it was removed from the map or a collection has found them dead.
     pub unsafe fn free<T: Trace>(&self, object: Gc<T>) -> Result<(), FreeError> {
-        let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
+        let start = NonNull::new(Gc::as_ptr(object).cast()).expect("a Gc is not null");
         // SAFETY: contract 1.
         unsafe { self.raw().free(start) }
     }
@@ -201,15 +225,94 @@ impl Mutator {
     /// # Panics
     /// As [`Mutator::alloc`].
     pub fn alloc_copy<T: NoPointers + Copy>(&self, elements: &[T]) -> Gc<Slice<T>> {
-        let slice = match self.empty_slice::<T>(elements.len()) {
+        match self.try_alloc_copy(elements) {
             Ok(slice) => slice,
             Err(error) => self.fail(error),
-        };
+        }
+    }
+
+    /// Allocates a slice with a copy of `elements`, which hold no pointers. May collect.
+    ///
+    /// # Errors
+    /// As [`Mutator::try_alloc`].
+    #[inline]
+    pub fn try_alloc_copy<T: NoPointers + Copy>(&self, elements: &[T]) -> Result<Gc<Slice<T>>, AllocError> {
+        let slice = self.empty_slice::<T>(elements.len())?;
         // SAFETY: the slice is new and has room for as many elements; then all are written.
         unsafe {
             Slice::items(slice).copy_from_nonoverlapping(elements.as_ptr(), elements.len());
-            Gc::from_raw(slice.cast())
+            Ok(Gc::from_raw(slice.cast()))
         }
+    }
+
+    /// Allocates a header with `len` elements behind it; the one at `i` is `element(i)`. May collect.
+    ///
+    /// ```
+    /// # use heapwood::{Config, Gc, Heap, WithTail};
+    /// # // SAFETY: this thread keeps the promise.
+    /// # let heap = unsafe { Heap::new(Config::default()) }.unwrap();
+    /// # let m = heap.attach().unwrap();
+    /// type Instance = WithTail<u32, Option<Gc<u64>>>;
+    /// let instance: Gc<Instance> = m.alloc_with_tail(7, 3, |i| Some(m.alloc(i as u64)));
+    /// assert_eq!((*instance.header(), instance.tail().len()), (7, 3));
+    /// assert_eq!(*instance.tail()[2].unwrap(), 2);
+    /// ```
+    ///
+    /// # Panics
+    /// If there is no room, as [`Mutator::alloc`] does; or the header has more than 255 words, or pointers behind its first 64, and
+    /// the elements hold pointers.
+    pub fn alloc_with_tail<H: Trace, T: Trace>(
+        &self,
+        header: H,
+        len: usize,
+        element: impl FnMut(usize) -> T,
+    ) -> Gc<WithTail<H, T>> {
+        match self.try_alloc_with_tail(header, len, element) {
+            Ok(object) => object,
+            Err(error) => self.fail(error),
+        }
+    }
+
+    /// The same, with an error if there is no room.
+    ///
+    /// # Errors
+    /// As [`Mutator::try_alloc`].
+    ///
+    /// # Panics
+    /// If the header is too long, as [`Mutator::alloc_with_tail`] does.
+    pub fn try_alloc_with_tail<H: Trace, T: Trace>(
+        &self,
+        header: H,
+        len: usize,
+        mut element: impl FnMut(usize) -> T,
+    ) -> Result<Gc<WithTail<H, T>>, AllocError> {
+        let tail = WithTail::<H, T>::layout();
+        let Some(bytes) = tail.bytes(len) else { return Err(self.too_long()) };
+        let object = self.raw().allocate(self.raw().types().type_for(bytes, tail.scan(bytes))?)?;
+        let object = object.cast::<WithTail<H, T>>();
+        // SAFETY: the object is new and has room for the header and `len` elements, which are zero if they may hold pointers.
+        unsafe { WithTail::begin(object, header, len) };
+        let items = WithTail::items(object);
+        for i in 0..len {
+            let value = element(i);
+            // SAFETY: the object has room for `len` elements.
+            let place = unsafe { items.add(i) };
+            if const { WithTail::<H, T>::MAY_POINT } {
+                // The closure may have allocated, so a collection may have seen the object, on this stack.
+                let words = const { size_of::<T>() / size_of::<usize>() };
+                self.raw().barrier().note_init(object.into(), place.cast(), words);
+            }
+            // SAFETY: as above.
+            unsafe { place.write(value) };
+        }
+        // SAFETY: the header and all elements are written.
+        Ok(unsafe { Gc::from_raw(object.cast()) })
+    }
+
+    /// The error of an object that no heap has room for.
+    fn too_long(&self) -> AllocError {
+        let reservation = self.raw().heap().space().reservation_bytes();
+        AllocError::ReservationFull(NoRoom::new(usize::MAX, reservation))
     }
 
     /// A slice with its length. Elements are zero if they may hold pointers, and uninitialised otherwise.
@@ -223,7 +326,7 @@ impl Mutator {
             let buffer = self.raw().buffer(shape);
             let object = match buffer.peek(cell) {
                 Some(object) => object,
-                None => self.raw().reserve_slow(shape, cell)?,
+                None => self.reserve_noted::<[T]>(shape, cell, !T::MAP.has_pointers())?,
             };
             let slice = object.cast::<Slice<T>>();
             // SAFETY: the cell is free and has at least a slice's header; it exists from the commit on, the elements zero if
@@ -241,8 +344,7 @@ impl Mutator {
     #[inline(never)]
     fn empty_long_slice<T: Trace>(&self, len: usize) -> Result<NonNull<Slice<T>>, AllocError> {
         let Some(bytes) = Slice::<T>::bytes(len) else {
-            let reservation = self.raw().heap().space().reservation_bytes();
-            return Err(AllocError::ReservationFull(NoRoom::new(usize::MAX, reservation)));
+            return Err(self.too_long());
         };
         let class = SizeClass::of(bytes);
         let shape = self.slice_shape::<T>(class, bytes)?;
@@ -281,11 +383,26 @@ impl Mutator {
 
     #[cold]
     #[inline(never)]
-    fn reserve_or_fail(&self, shape: ShapeId, cell: usize) -> NonNull<u8> {
-        match self.raw().reserve_slow(shape, cell) {
+    fn reserve_or_fail<T: Trace>(&self, shape: ShapeId, cell: usize) -> NonNull<u8> {
+        match self.reserve_noted::<T>(shape, cell, !T::MAP.has_pointers()) {
             Ok(cell) => cell,
             Err(error) => self.fail(error),
         }
+    }
+
+    /// The slow path of a reservation for a value of type `T`, whose words are no pointers if it is `plain`.
+    #[cold]
+    #[inline(never)]
+    fn reserve_noted<T: ?Sized>(
+        &self,
+        shape: ShapeId,
+        cell: usize,
+        plain: bool,
+    ) -> Result<NonNull<u8>, AllocError> {
+        let birth = Birth::of::<T>(self.raw(), plain);
+        let object = self.raw().reserve_slow(shape, cell)?;
+        birth.inspect(|birth| birth.note(self.raw(), object));
+        Ok(object)
     }
 
     #[cold]
@@ -328,13 +445,42 @@ impl Mutator {
         self.raw().safepoint();
     }
 
-    /// Runs `f` while other threads may collect without waiting for this one, for calls that block or take long. `f`
-    /// must not use a [`Gc`] (the contract of [`Heap::new`]). Allocating in `f` is refused. Both hold for all heaps
+    /// Runs `f` while other threads may collect without waiting for this one, for calls that block or take long: joins,
+    /// reads, locks. A lock that is held over an allocation is taken like this, or a thread that waits for it makes all others wait
+    /// that wait for that thread to stop; its guard may leave the region.
+    ///
+    /// ```
+    /// # use heapwood::{Config, Heap};
+    /// # // SAFETY: this program keeps no `Gc` but on the stack.
+    /// # let heap = unsafe { Heap::new(Config::default()) }?;
+    /// # let m = heap.attach()?;
+    /// let lock = std::sync::Mutex::new(0);
+    /// let mut count = m.blocking(|| lock.lock().unwrap());
+    /// *count += *m.alloc(1);
+    /// # Ok::<(), heapwood::HeapError>(())
+    /// ```
+    ///
+    /// `f` must not use a [`Gc`] (the contract of [`Heap::new`]). Allocating in `f` is refused. Both hold for all heaps
     /// that the thread is attached to, but `f` may attach it to another and use that one.
+    ///
+    /// `f` is [`Send`] ([`Away`]), though it runs on this thread: so it captures neither a `Gc` nor the mutator, which are not.
+    /// (pyo3 keeps Python's objects out in this way.) A `Receiver` is lent to it mutably: `let r = &mut r; m.blocking(move || r.recv())`.
+    ///
+    /// ```compile_fail,E0277
+    /// # fn f(m: &heapwood::Mutator, number: heapwood::Gc<u64>) {
+    /// m.blocking(|| println!("{number}"));
+    /// # }
+    /// ```
+    ///
+    /// ```compile_fail,E0277
+    /// # fn f(m: &heapwood::Mutator) {
+    /// m.blocking(|| m.collect());
+    /// # }
+    /// ```
     ///
     /// # Panics
     /// On a stack that is not registered.
-    pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
+    pub fn blocking<R>(&self, f: impl FnOnce() -> R + Away) -> R {
         match self.raw().blocking(f) {
             Ok(result) => result,
             Err(misuse) => panic!("{misuse}"),

@@ -9,6 +9,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use heapwood_gc::{Handle, HandleError};
+use heapwood_heap::Address;
 use std::sync::Arc;
 
 /// Keeps an object alive until it is dropped.
@@ -62,7 +63,7 @@ impl Mutator {
     pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, HandleError> {
         let inner = self.inner();
         // SAFETY: who has a Gc has kept its object alive.
-        let handle = unsafe { inner.heap.roots().new_handle(object.as_ptr().into()) }?;
+        let handle = unsafe { inner.heap.roots().new_handle(Gc::as_ptr(object).into()) }?;
         Ok(Root { handle, inner, _marker: PhantomData })
     }
 }
@@ -77,6 +78,33 @@ impl<T> Root<T> {
         assert!(m.is_of(&self.inner), "a root is used with a mutator of another heap");
         // SAFETY: the handle is freed in drop only, and keeps the object alive; it was made from a Gc<T>.
         unsafe { Gc::from_raw(NonNull::new_unchecked(self.handle.get() as *mut T)) }
+    }
+}
+
+/// Another root of the same object, made on any thread, attached or not.
+///
+/// # Panics
+/// If there is no memory for another root; [`Root::try_clone`] returns an error instead.
+impl<T> Clone for Root<T> {
+    fn clone(&self) -> Self {
+        match self.try_clone() {
+            Ok(root) => root,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl<T> Root<T> {
+    /// Another root of the same object, made on any thread, attached or not.
+    ///
+    /// # Errors
+    /// As [`Mutator::try_root`].
+    pub fn try_clone(&self) -> Result<Self, HandleError> {
+        // This root keeps the object alive until the other is in the table. A collection holds the table's lock from the first
+        // handle that it scans to its end, so it sees one of the two.
+        // SAFETY: the handle is freed in drop only, and its object exists.
+        let handle = unsafe { self.inner.heap.roots().new_handle(Address::new(self.handle.get())) }?;
+        Ok(Root { handle, inner: self.inner.clone(), _marker: PhantomData })
     }
 }
 

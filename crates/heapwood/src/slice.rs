@@ -1,8 +1,13 @@
 //! Arrays whose length is known at run time: a word for the length, then the elements. A `Gc<Slice<T>>` is one word
 //! like every `Gc`. Elements that hold pointers are scanned by the element's map, repeated.
+//! A slice compares, hashes and is iterated as a `[T]`.
 
+use crate::gc::Gc;
 use crate::trace::{Trace, descriptor_of, program_of};
+use core::borrow::Borrow;
+use core::cmp::Ordering;
 use core::fmt;
+use core::hash::{Hash, Hasher};
 use core::ops::Deref;
 use core::ptr::NonNull;
 use heapwood_gc::slice_scan;
@@ -11,6 +16,23 @@ use heapwood_heap::Scan;
 /// Elements in the heap; made by [`Mutator::alloc_slice`](crate::Mutator::alloc_slice). It dereferences to `[T]`.
 ///
 /// Its elements change only through cells in them. It exists only behind a [`Gc`](crate::Gc).
+///
+/// It compares, hashes and sorts as `[T]` does, and so does a `Gc` to it:
+///
+/// ```
+/// # use heapwood::{Config, Gc, Heap, Slice};
+/// # // SAFETY: this program keeps no `Gc` but on the stack.
+/// # let heap = unsafe { Heap::new(Config::default()) }?;
+/// # let m = heap.attach()?;
+/// let numbers: Gc<Slice<u32>> = m.alloc_copy(&[1, 2, 3]);
+/// assert!(numbers == m.alloc_slice(3, |i| i as u32 + 1) && *numbers == [1, 2, 3]);
+/// let mut sum = 0;
+/// for number in &numbers {
+///     sum += number;
+/// }
+/// assert_eq!(sum, 6);
+/// # Ok::<(), heapwood::HeapError>(())
+/// ```
 #[repr(C)]
 pub struct Slice<T> {
     len: usize,
@@ -35,7 +57,7 @@ impl<T: Trace> Slice<T> {
     pub(crate) const SCAN: Scan = {
         assert!(
             align_of::<T>() <= align_of::<usize>(),
-            "a slice's elements can be aligned to at most 8 bytes"
+            "a slice's elements can be aligned to at most 8 bytes; write `[u64; 2]` for `u128`, or hold a `Gc` to each element"
         );
         match (program_of::<T>(), slice_scan(&descriptor_of::<T>(), 1)) {
             (Some(program), _) => Scan::Unregistered { header: 1, program },
@@ -71,5 +93,99 @@ impl<T> Deref for Slice<T> {
 impl<T: fmt::Debug> fmt::Debug for Slice<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.iter()).finish()
+    }
+}
+
+impl<T: PartialEq> PartialEq for Slice<T> {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: Eq> Eq for Slice<T> {}
+
+impl<T: PartialEq<U>, U> PartialEq<[U]> for Slice<T> {
+    #[inline]
+    fn eq(&self, other: &[U]) -> bool {
+        **self == *other
+    }
+}
+
+impl<T: PartialEq<U>, U> PartialEq<&[U]> for Slice<T> {
+    #[inline]
+    fn eq(&self, other: &&[U]) -> bool {
+        **self == **other
+    }
+}
+
+impl<T: PartialEq<U>, U, const N: usize> PartialEq<[U; N]> for Slice<T> {
+    #[inline]
+    fn eq(&self, other: &[U; N]) -> bool {
+        **self == *other
+    }
+}
+
+impl<T: PartialOrd> PartialOrd for Slice<T> {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: Ord> Ord for Slice<T> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: Hash> Hash for Slice<T> {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (**self).hash(state);
+    }
+}
+
+// Both hash, compare and sort as the elements do, as `Borrow` requires.
+impl<T> Borrow<[T]> for Slice<T> {
+    fn borrow(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T> Borrow<[T]> for Gc<Slice<T>> {
+    fn borrow(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T> AsRef<[T]> for Slice<T> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
+impl<T> AsRef<[T]> for Gc<Slice<T>> {
+    fn as_ref(&self) -> &[T] {
+        self
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Slice<T> {
+    type Item = &'a T;
+    type IntoIter = core::slice::Iter<'a, T>;
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl<'a, T> IntoIterator for &'a Gc<Slice<T>> {
+    type Item = &'a T;
+    type IntoIter = core::slice::Iter<'a, T>;
+    #[inline]
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
     }
 }

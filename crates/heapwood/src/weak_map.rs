@@ -32,13 +32,13 @@ pub struct WeakMap<K, V> {
 /// A set of objects that it does not keep alive, in which equal ones are one: a table of interned strings, types, symbols.
 ///
 /// ```
-/// # use heapwood::{Config, Heap, WeakSet};
+/// # use heapwood::{Config, Gc, Heap, WeakSet};
 /// # // SAFETY: this program keeps no `Gc` but on the stack.
 /// # let heap = unsafe { Heap::new(Config::default()) }?;
 /// # let m = heap.attach()?;
 /// let numbers: WeakSet<u64> = m.weak_set();
 /// let one = numbers.intern(&m, m.alloc(7));
-/// assert!(numbers.intern(&m, m.alloc(7)).ptr_eq(one));
+/// assert!(Gc::ptr_eq(numbers.intern(&m, m.alloc(7)), one));
 /// # Ok::<(), heapwood::HeapError>(())
 /// ```
 #[repr(transparent)]
@@ -74,7 +74,7 @@ impl Mutator {
 }
 
 fn start<T>(object: Gc<T>) -> NonNull<u8> {
-    NonNull::new(object.as_ptr().cast()).expect("a Gc is not null")
+    NonNull::new(Gc::as_ptr(object).cast()).expect("a Gc is not null")
 }
 
 impl<K, V> WeakMap<K, V> {
@@ -94,7 +94,7 @@ impl<K, V> WeakMap<K, V> {
     /// Also as [`Mutator::alloc`], and if the key lies in an arena.
     pub fn insert(self, m: &Mutator, key: Gc<K>, value: Gc<V>) -> bool {
         // SAFETY: the stack, which the collector scans, has all three during the call.
-        let set = unsafe { m.raw().weak_table_set(self.table, start(key), value.as_ptr() as usize) };
+        let set = unsafe { m.raw().weak_table_set(self.table, start(key), Gc::as_ptr(value) as usize) };
         core::hint::black_box((self.table, key, value));
         m.done(set)
     }

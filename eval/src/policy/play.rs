@@ -3,7 +3,7 @@
 //! collections, except where the heap is so small that its mutators starve.
 
 use super::trace::{Epoch, Program, stack_ns};
-use heapwood_gc::policy::{Efficiency, Growth, NextCollection, Nursery, Spent};
+use heapwood_gc::policy::{Efficiency, Growth, GrowthBounds, NextCollection, Nursery, Spent};
 use heapwood_gc::settings::options::{Config, Generational};
 use serde::Serialize;
 
@@ -75,7 +75,13 @@ pub(super) fn play(program: &Program, told: bool) -> Played {
                 let freed = before.saturating_sub(live);
                 let (all_ns, added) = (played.all_ns - full_ended, before.saturating_sub(last_live));
                 let cost = Spent { collecting_ns: spent, all_ns, added, freed };
-                goal = live + growth.after_full(live, config.percent, mutators, cost);
+                goal = live
+                    + growth.after_full(
+                        live,
+                        GrowthBounds { percent: config.percent, small_heap: config.small_heap },
+                        mutators,
+                        cost,
+                    );
                 goal = goal.max(config.min_heap);
                 nursery.after_full(Efficiency { allocated: since_full, freed, ns, since, stacks }, false);
                 (size, played.full) = (live, played.full + 1);

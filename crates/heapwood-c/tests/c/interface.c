@@ -484,11 +484,16 @@ static void out_of_memory(void) {
     CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
-/* The system refuses to map anything more. */
+/* The system refuses to map anything more. The heap has no thread of its own, since one that starts meanwhile may need memory, too:
+   AddressSanitizer maps a stack for signals then, and ends the process if it cannot. */
 static void no_memory(void) {
-    hw_heap *heap = new_heap(), *second = NULL;
+    hw_heap *heap = NULL, *second = NULL;
     hw_mutator *m = NULL;
     hw_error why;
+    hw_options alone;
+    hw_options_init(&alone);
+    alone.background_release = 0;
+    CHECK(hw_heap_create(&alone, &heap, &why) == HW_OK);
     struct rlimit usual, none;
     CHECK(getrlimit(RLIMIT_AS, &usual) == 0);
     none = usual;

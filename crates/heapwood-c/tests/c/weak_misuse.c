@@ -324,15 +324,19 @@ static void comparisons_that_collect(void) {
     nothing_has_changed();
 }
 
-/* The kernel gives no addresses for the tables of what is registered first. */
+/* The kernel gives no addresses for the tables of what is registered first, and no thread of the heap's own starts meanwhile, which
+   may need some, too. */
 static void no_memory(void) {
+    hw_options alone;
     hw_error why;
     hw_heap *small;
     hw_finalize_queue made = 0;
     hw_finalizer token = 0;
     void *key = kept[SPARE] = NULL;
     struct rlimit usual, none;
-    CHECK(hw_heap_create(NULL, &small, NULL) == HW_OK && hw_attach(small, NULL, &m, NULL) == HW_OK);
+    hw_options_init(&alone);
+    alone.background_release = 0;
+    CHECK(hw_heap_create(&alone, &small, NULL) == HW_OK && hw_attach(small, NULL, &m, NULL) == HW_OK);
     hw_type type;
     CHECK(hw_type_no_pointers(small, sizeof(struct node), &type, NULL) == HW_OK && (key = hw_alloc(m, type)) != NULL);
     CHECK(hw_root_slots(small, &kept[SPARE], 1, NULL) != 0);

@@ -3,9 +3,11 @@
 //! built for the same target and the emulator runs the programs, too. CC and CXX name the compilers. HEAPWOOD_PREFIX
 //! names an installation (.ci/install) to test instead of a build of this profile.
 
+use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub(crate) const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 /// The directory for compiled programs, in the target directory.
@@ -21,6 +23,11 @@ const RUNNER: &str = "CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER";
 /// The emulator for programs of that target.
 fn runner() -> Option<String> {
     if cfg!(target_arch = "aarch64") { std::env::var(RUNNER).ok() } else { None }
+}
+
+/// Whether that runs them.
+pub(crate) fn is_emulated() -> bool {
+    runner().is_some()
 }
 
 /// A compiled program, to be run.
@@ -41,7 +48,7 @@ pub(crate) fn program(at: &Path) -> Command {
 }
 
 /// The installation to test, if the variable names one.
-fn installed() -> Option<PathBuf> {
+pub(crate) fn installed() -> Option<PathBuf> {
     let prefix = PathBuf::from(std::env::var_os("HEAPWOOD_PREFIX")?);
     // If one is missing the linker takes the other.
     for library in ["lib/libheapwood.a", "lib/libheapwood.so"].map(|name| prefix.join(name)) {
@@ -62,7 +69,7 @@ pub(crate) enum Link {
 
 /// The directory of libheapwood.a and libheapwood.so: the installation's, if one is named. Cargo does not build a library
 /// without an rlib for the tests of its package, so it is built here, with the profile of this test.
-fn library() -> &'static Path {
+pub(crate) fn library() -> &'static Path {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     BUILT.get_or_init(|| {
         if let Some(prefix) = installed() {
@@ -90,7 +97,7 @@ fn library() -> &'static Path {
     })
 }
 
-fn run(command: &mut Command) -> Output {
+pub(crate) fn run(command: &mut Command) -> Output {
     let output = command.output().unwrap_or_else(|e| panic!("running {command:?}: {e}"));
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     assert!(
@@ -104,7 +111,7 @@ fn run(command: &mut Command) -> Output {
 }
 
 /// A compiler: the variable's if it is set.
-fn compiler(variable: &str, usual: &str) -> Command {
+pub(crate) fn compiler(variable: &str, usual: &str) -> Command {
     let name = std::env::var(variable).unwrap_or_else(|_| usual.into());
     if let Err(e) = Command::new(&name).arg("--version").output() {
         panic!(
@@ -117,14 +124,26 @@ fn compiler(variable: &str, usual: &str) -> Command {
     command
 }
 
-/// Compiles `source` (a path in the crate's directory) at this optimisation level, and returns the program.
+/// A C program as one of C++. GNU's compiler lets a `void *` become another pointer then, as C does.
+const AS_CPP: &[&str] = &["-xc++", "-fpermissive", "-w"];
+
+/// Compiles `source` (a path in the crate's directory) at this optimisation level, and returns the program. It is a file of its
+/// own: tests that run at the same time compile the same one, and remove theirs.
 pub(crate) fn compile(source: &str, link: Link, level: &str) -> PathBuf {
+    compile_with(source, link, level, &[])
+}
+
+/// The same with these arguments before the source.
+pub(crate) fn compile_with(source: &str, link: Link, level: &str, arguments: &[&str]) -> PathBuf {
     let source = Path::new(CRATE).join(source);
-    let cpp = source.extension().is_some_and(|e| e == "cpp");
+    let cpp = source.extension().is_some_and(|e| e == "cpp") || arguments == AS_CPP;
     let mut cc = if cpp { compiler("CXX", "c++") } else { compiler("CC", "cc") };
     let name = source.file_stem().expect("a source has a name").to_string_lossy();
-    let program = Path::new(OUT).join(format!("{name}-{link:?}{level}-{}", std::process::id()));
-    cc.arg(if cpp { "-std=c++11" } else { "-std=c11" }).arg(level).arg(&source).arg("-o").arg(&program);
+    static COMPILED: AtomicUsize = AtomicUsize::new(0);
+    let number = COMPILED.fetch_add(1, Ordering::Relaxed);
+    let program = Path::new(OUT).join(format!("{name}-{}-{number}", std::process::id()));
+    cc.arg(if cpp { "-std=c++11" } else { "-std=c11" }).arg(level).args(arguments);
+    cc.arg(&source).args(["-x", "none", "-o"]).arg(&program);
     let library = library();
     match link {
         Link::Static => cc.arg(library.join("libheapwood.a")),
@@ -169,6 +188,16 @@ fn stores_through_the_inline_path_have_the_peers_values() {
         let file = format!("{CRATE}/../../peers/expected/{program}-10000.txt");
         assert_eq!(text, std::fs::read_to_string(file).expect("the check values of all programs"));
     }
+}
+
+#[test]
+fn slots_hold_values_with_tags() {
+    passes("tests/c/values.c", &[&[]]);
+}
+
+#[test]
+fn objects_have_tails_of_any_length() {
+    passes("tests/c/tails.c", &[&[], &["verify"], &["verify", "values"]]);
 }
 
 #[test]
@@ -227,6 +256,57 @@ fn hooks_are_called_in_each_pause() {
 }
 
 #[test]
+fn what_is_stored_plainly_or_named_by_functions_lives() {
+    let ways: &[&[&str]] = &[&[], &["young"], &["beside"], &["signals"], &["verify"]];
+    assert_eq!(passes("tests/c/plain.c", ways), "all of it lives\n");
+}
+
+#[test]
+fn reports_name_types_and_places() {
+    let told: &[&[&str]] =
+        &[&["store"], &["field"], &["why"], &["written"], &["overrun"], &["owner"], &["names"]];
+    assert_eq!(passes("tests/c/reports.c", told), "named\n");
+    let built = compile("tests/c/reports.c", Link::Shared, "-O2");
+    for (case, signal, texts) in [
+        (
+            "death",
+            11,
+            &[
+                "heapwood: verify: 0xdbdbdbdbdbdb",
+                "is used as an address",
+                "it was the Node at 0x",
+                "found dead by",
+            ][..],
+        ),
+        (
+            "stop",
+            6,
+            &["heapwood: verify: word 1 of the Node at 0x", "the option verify_stops ends the process"],
+        ),
+        (
+            "value",
+            6,
+            &[
+                "word 0 of the Node at 0x",
+                "where the object was freed",
+                "; it was the Node at 0x",
+                "found dead by collection 1",
+            ],
+        ),
+        ("foreign", 6, &["a store names 0x", "as its object, where none exists"]),
+        ("frame", 6, &["the frame at 0x", "has its function returned without popping it"]),
+        ("freed", 6, &["the frame at 0x", "has its function returned without popping it"]),
+        ("root", 6, &["the word of a root range at 0x", "cannot be read", "was registered"]),
+    ] {
+        let output = program(&built).arg(case).output().expect("the program was just built");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(texts.iter().all(|text| said.contains(text)), "{case}: {said}");
+        // An emulator ends by the signal of the program, or tells it.
+        assert!(output.status.signal() == Some(signal) || runner().is_some(), "{case}: {:?}", output.status);
+    }
+}
+
+#[test]
 fn a_plugins_objects_live_until_it_is_closed() {
     let plugin = Path::new(OUT).join(format!("plugin-{}.so", std::process::id()));
     let source = Path::new(CRATE).join("tests/c/plugin.c");
@@ -240,6 +320,43 @@ fn a_plugins_objects_live_until_it_is_closed() {
 #[test]
 fn misuse_is_an_error() {
     assert_eq!(passes("tests/c/misuse.c", &[&[], &["verify"]]), "all is refused\n");
+}
+
+#[test]
+fn calls_of_virtual_machines_are_refused_where_they_are_wrong() {
+    let arguments: &[&[&str]] = &[&[], &["verify"], &["signals"], &["beside"], &["verify", "beside"]];
+    assert_eq!(passes("tests/c/refused.c", arguments), "each is refused\n");
+}
+
+/// The header's functions are C++'s, too, and what is wrong in one language is refused in the other.
+#[test]
+fn what_is_refused_in_c_is_refused_in_cpp() {
+    let version = compiler("CXX", "c++").arg("--version").output().expect("it was just run").stdout;
+    if !String::from_utf8_lossy(&version).contains("Free Software Foundation") {
+        println!(
+            "SKIPPED: programs of C are not compiled as C++, which only GNU's compiler does: set CXX to g++"
+        );
+        return;
+    }
+    let plain: &[&[&str]] = &[&[], &["verify"]];
+    for (source, arguments, said) in [
+        ("tests/c/misuse.c", plain, "all is refused\n"),
+        ("tests/c/refused.c", &[&[], &["verify"], &["signals"], &["beside"]], "each is refused\n"),
+        ("tests/c/weak_misuse.c", plain, "nothing has changed\n"),
+        ("tests/c/arena_misuse.c", plain, "each is found, and harms nothing\n"),
+        (
+            "tests/c/reports.c",
+            &[&["store"], &["field"], &["why"], &["written"], &["overrun"], &["owner"]],
+            "named\n",
+        ),
+    ] {
+        let program = compile_with(source, Link::Static, "-O2", AS_CPP);
+        for arguments in arguments {
+            let output = run(self::program(&program).args(*arguments));
+            assert_eq!(String::from_utf8_lossy(&output.stdout), said, "{source} {arguments:?}");
+        }
+        std::fs::remove_file(program).expect("the program was just run");
+    }
 }
 
 #[test]
@@ -468,10 +585,94 @@ fn the_header_works_in_cpp() {
     passes("tests/c/cpp.cpp", &[&[]]);
 }
 
+/// With and without exceptions, by each way to link, with the assertions of the standard library where there are some.
+#[test]
+fn the_cpp_header_does_what_it_promises() {
+    let ways: &[&[&str]] = &[&[], &["verify"], &["verify", "stress"], &["young"], &["beside"]];
+    for (link, level, more) in [
+        (Link::Static, "-O0", &["-std=c++17", "-D_GLIBCXX_ASSERTIONS"][..]),
+        (Link::Static, "-O2", &["-std=c++17", "-fno-exceptions", "-fno-rtti"]),
+        (Link::Shared, "-O2", &["-std=c++17"]),
+    ] {
+        let program = compile_with("tests/c/wrapper.cpp", link, level, more);
+        for way in ways {
+            let told = run(self::program(&program).args(*way)).stdout;
+            assert_eq!(told, b"each does what it promises\n", "{more:?} {way:?}");
+        }
+        std::fs::remove_file(program).expect("the program was just run");
+    }
+}
+
+/// Errors of memory and undefined behaviour in the header's templates, by the compiler's sanitizers where it has them.
+#[test]
+fn the_cpp_header_is_clean_for_sanitizers() {
+    let flags = ["-std=c++17", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+    let empty = Path::new(OUT).join("empty.cpp");
+    std::fs::write(&empty, "int main() {}\n").expect("the target directory");
+    let mut probe = compiler("CXX", "c++");
+    probe.args(flags).arg(&empty).arg("-o").arg(empty.with_extension("out"));
+    if is_emulated() || !probe.output().is_ok_and(|output| output.status.success()) {
+        eprintln!("SKIPPED: the compiler has no sanitizers");
+        return;
+    }
+    let program = compile_with("tests/c/wrapper.cpp", Link::Static, "-O1", &flags);
+    for way in [&["young"][..], &["verify", "stress"]] {
+        // Locals lie on the stack, and the library keeps what it has made for the process.
+        let options = "detect_stack_use_after_return=0:detect_leaks=0";
+        let told = run(self::program(&program).args(way).env("ASAN_OPTIONS", options)).stdout;
+        assert_eq!(told, b"each does what it promises\n", "{way:?}");
+    }
+    std::fs::remove_file(program).expect("the program was just run");
+}
+
+/// A mistake that the types find ends the compilation with a sentence.
+#[test]
+fn the_cpp_header_refuses_what_cannot_be_right() {
+    let head = "#include <heapwood.hpp>\nusing namespace heapwood;\nstruct Node { Node *next; long number; int half; };\n\
+                void f(hw_heap *heap, hw_mutator *m, Node *node) {";
+    for (body, told) in [
+        ("store(m, node, &Node::next, node); (void)heap;", None),
+        (
+            "struct Owner { ~Owner() {} }; (void)Type<Owner>::no_pointers(heap);",
+            Some("the collector runs no destructors"),
+        ),
+        (
+            "struct alignas(32) Far { int x; }; (void)Type<Far>::no_pointers(heap);",
+            Some("aligned to 16 bytes"),
+        ),
+        ("(void)Type<Node>::fields(heap, &Node::half);", Some("a field is a pointer or a word of 8 bytes")),
+        ("store(m, node, &Node::half, 1);", Some("a slot is a pointer or a word of 8 bytes")),
+        ("store(m, node, &Node::next, &heap);", Some("no known conversion")),
+        ("Local<Node> *local = new Local<Node>(m);", Some("deleted function")),
+        ("(void)Root::function(heap, [](Tracer) {});", Some("deleted function")),
+        ("Type<Node>::fields(heap, &Node::next);", Some("nodiscard")),
+    ] {
+        let source = Path::new(OUT).join("mistake.cpp");
+        std::fs::write(&source, format!("{head}\n{body} (void)node; }}\n")).expect("the target directory");
+        let mut cc = compiler("CXX", "c++");
+        let output = cc.args(["-std=c++17", "-fsyntax-only"]).arg(&source).output().expect("it ran before");
+        let said = String::from_utf8_lossy(&output.stderr);
+        match told {
+            None => assert!(output.status.success(), "{body}: {said}"),
+            Some(told) => assert!(!output.status.success() && said.contains(told), "{body}: {said}"),
+        }
+    }
+    let output = compiler("CXX", "c++")
+        .args(["-std=c++11", "-fsyntax-only", "-include", "heapwood.hpp", "-x", "c++", "/dev/null"])
+        .output()
+        .expect("it ran before");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("heapwood.hpp needs C++17"));
+}
+
 #[test]
 fn the_tree_example_prints_its_text() {
     let text = passes("examples/tree.c", &[&[]]);
     assert!(text.starts_with("65535 nodes, "), "{text}");
+}
+
+#[test]
+fn the_example_with_values_adds_them_up() {
+    assert_eq!(passes("examples/values.c", &[&[]]), "-467625.00\n");
 }
 
 /// The Lisp's output for its example, in a heap so small that it must collect. The text of a memory error depends on
@@ -480,9 +681,16 @@ fn the_tree_example_prints_its_text() {
 fn the_lisp_example_prints_its_text() {
     let program = format!("{CRATE}/examples/queens.lisp");
     let small = ["--limit", "8388608", &program];
-    let text = passes("examples/lisp.c", &[&small, &["--verify", "--limit", "8388608", &program]]);
-    let lines: Vec<&str> =
-        text.lines().map(|line| line.split(": the heap's limit").next().unwrap()).collect();
+    let text = passes("examples/lisp.c", &[&small]);
+    // Verify mode looks at all of a full heap again and again, so it does that in one of the programs.
+    let verified = compile("examples/lisp.c", Link::Shared, "-O2");
+    let output = run(self::program(&verified).arg("--verify").args(small)).stdout;
+    std::fs::remove_file(verified).expect("the program was just run");
+    let output = String::from_utf8(output).expect("programs print text");
+    let [lines, verified] = [&text, &output].map(|text| -> Vec<&str> {
+        text.lines().map(|line| line.split(": the heap's limit").next().unwrap()).collect()
+    });
+    assert_eq!(verified, lines);
     let expected = "not attacks place queens 4 counter next 1 2 make-ring ring made turn";
     assert_eq!(lines[..13].join(" "), expected);
     assert_eq!(

@@ -190,10 +190,10 @@ fn files_without_a_program_are_errors() {
 fn an_argument_that_is_neither_file_nor_type_is_an_error() {
     let deep = "[2]".repeat(17) + "ptr";
     for (ty, why) in [
-        ("nope", "byte 0: expected a type: `ptr`, `word`, `[N]T` or `{T ...}`"),
+        ("nope", "byte 0: expected a type: `ptr`, `val`, `word`, `[N]T` or `{T ...}`"),
         ("", "byte 0: expected a type"),
         ("{ptr wrod}", "byte 5: expected a type"),
-        ("{ptr", "byte 4: expected a type (`ptr`, `word`, `[N]T` or `{T ...}`) or `}`"),
+        ("{ptr", "byte 4: expected a type (`ptr`, `val`, `word`, `[N]T` or `{T ...}`) or `}`"),
         ("ptr ptr", "byte 4: expected the end"),
         ("[]ptr", "byte 1: expected the number of elements"),
         ("[3 ptr", "byte 3: expected `]`"),

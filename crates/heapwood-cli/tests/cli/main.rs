@@ -9,5 +9,7 @@ mod latency;
 mod layout;
 mod mistakes;
 mod run;
+mod rust;
 mod signals;
 mod trifles;
+mod vm;

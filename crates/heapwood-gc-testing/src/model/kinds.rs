@@ -4,7 +4,7 @@
 use crate::arena::Values;
 use crate::rng::Rng;
 use crate::words::load;
-use heapwood_gc::{Heap, Mutator, ObjectType, Tracer, slice_scan};
+use heapwood_gc::{Heap, Mutator, ObjectType, Tail, TailElement, Tracer, slice_scan};
 use heapwood_heap::{ArenaHeader, Scan, ScanKind};
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TraceContext, TypeDescriptor};
@@ -181,6 +181,41 @@ impl Maker<'_> {
         if words == 1 {
             self.all.last_mut().unwrap().run_from = Some(header as u32);
         }
+    }
+
+    /// A header with pointers, and a tail of elements; of those in slots that a program describes where `by_program`.
+    fn tail(
+        &mut self,
+        weight: usize,
+        header: (usize, &[u32]),
+        element: (usize, &[u32]),
+        n: usize,
+        by_program: bool,
+    ) {
+        let described = |(words, slots): (usize, &[u32])| {
+            let mask = slots.iter().fold(0, |mask, s| mask | 1 << s);
+            TypeDescriptor::masked(words * WORD, &[mask]).unwrap()
+        };
+        let of = match by_program {
+            false => TailElement::Described(described(element)),
+            true => {
+                let bit = |w: usize| Composed::new().words(1, element.1.contains(&(w as u32)));
+                let composed = (0..element.0).fold(Composed::new(), |all, w| all.array(&bit(w), 1, 1));
+                let bytes = element.0 * WORD;
+                let program = composed.program.finish();
+                TailElement::Program(
+                    bytes,
+                    self.heap.types().register_program(bytes, program.bytes()).unwrap().1,
+                )
+            }
+        };
+        let tail = Tail::new(Some(&described(header)), of).unwrap();
+        let bytes = tail.bytes(n).unwrap();
+        let ty = self.mutator.types().type_for(bytes, tail.scan(bytes)).unwrap();
+        let elements =
+            (0..n).flat_map(|e| element.1.iter().map(move |&s| (header.0 + e * element.0) as u32 + s));
+        let slots = header.1.iter().copied().chain(elements).collect();
+        self.add("tail", weight, ty, slots, Slots::Precise);
     }
 
     /// A type that a program describes, or a slice of it after a header; what the program says is composed beside it, bit
@@ -420,6 +455,12 @@ impl Kinds {
         let composed = Composed::random(rng, 60);
         let n = 1 + rng.below(4);
         m.programmed("large slice of programs", 1, Some((2, n)), composed);
+        m.tail(6, (2, &[0]), (1, &[0]), 1 + rng.below(60), false);
+        m.tail(6, (3, &[1, 2]), (3, &[0, 2]), 21 + rng.below(100), false);
+        m.tail(2, (1, &[0]), (2, &[1]), 300 + rng.below(900), false);
+        m.tail(1, (2, &[1]), (1, &[0]), 4200 + rng.below(2000), false);
+        m.tail(4, (2, &[0]), (5, &[1, 4]), 1 + rng.below(30), true);
+        m.tail(1, (3, &[0, 1]), (7, &[0, 6]), 700 + rng.below(200), true);
         // Of each of these there are never enough for spans of their own.
         for words in 9..25 {
             let slots: Vec<u32> =

@@ -21,6 +21,12 @@ pub(crate) trait HeapJob: Sync {
 
     /// Tells it to end.
     fn stop(state: &State);
+
+    /// Before the thread is started.
+    fn is_expected(_: &Collector) {}
+
+    /// The kernel has refused the thread.
+    fn is_refused(_: &Collector) {}
 }
 
 /// A thread and its job, in a heap.
@@ -82,10 +88,12 @@ impl<J: HeapJob> HeapThread<J> {
             return;
         }
         let argument = from_ref(self).cast_mut().cast();
-        // SAFETY: it was prepared with what stays in place; the thread is joined before the heap goes. What unwinds out of it
-        // ends the process.
+        // SAFETY: it was prepared with what stays in place.
+        let collector = unsafe { &*self.collector.load(Ordering::Relaxed) };
+        J::is_expected(collector);
+        // SAFETY: as above; the thread is joined before the heap goes. What unwinds out of it ends the process.
         let thread = unsafe { self.kernel.start_thread(J::NAME, STACK, entry::<J>, argument) };
-        *started = thread.ok();
+        *started = thread.map_err(|_| J::is_refused(collector)).ok();
     }
 
     /// In a forked child: the thread is not here. It is started when it is next of use.

@@ -56,14 +56,44 @@ impl HeapJob for SlowWork {
         let collects = self.collects.load(Ordering::Relaxed);
         let idle = collects.then(|| IdleCollector::new(wakeup.now(), &self.marker));
         let mut worker = BackgroundLoop::new(state, collector, &self.figures, idle);
+        let starts = collector.helper_start();
+        starts.begin_serving();
         while let Some(seen) = wakeup.look() {
+            state.fork_gate().without_fork(|| starts.serve());
             let at_most = worker.step(wakeup);
             // An event that came meanwhile ends the wait at once.
             wakeup.wait(seen, at_most);
         }
+        starts.end_serving();
     }
 
     fn stop(state: &State) {
         state.wakeup().stop();
+    }
+
+    fn is_expected(collector: &Collector) {
+        collector.helper_start().expect_server();
+    }
+
+    fn is_refused(collector: &Collector) {
+        collector.helper_start().end_serving();
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use crate::{Config, Heap};
+    use heapwood_os::SYSTEM;
+
+    /// A collection that comes before the thread has run leaves the start of helpers to it, too: it may have the loader's lock.
+    #[test]
+    fn the_thread_serves_from_before_it_runs() {
+        let is_served = |background| {
+            let heap = Heap::create(&SYSTEM, Config::default().background_release(background)).unwrap();
+            heap.collector().helper_start().is_served_elsewhere()
+        };
+        for _ in 0..20 {
+            assert!(is_served(true) && !is_served(false));
+        }
     }
 }

@@ -12,7 +12,7 @@ use super::session::Session;
 use super::turns::Turns;
 use crate::error::MisuseError;
 use crate::lock_order::{COLLECTION, RECORD, SWEEPING};
-use crate::mark::Marking;
+use crate::mark::{HelperStart, Marking};
 use crate::mutator::registry::{Members, Registry};
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::PageSnapshots;
@@ -27,7 +27,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_heap::{Collection, Space, Sweeping};
 use heapwood_os::threads::timed_lock::TickClock;
-use heapwood_os::{ForkLock, Lock, LockGuard, Mapped, for_each_mapping_of, process::clock};
+use heapwood_os::{ForkLock, KernelRef, Lock, LockGuard, Mapped, for_each_mapping_of, process::clock};
 
 /// What one collection at a time works with.
 pub(crate) struct Work {
@@ -133,6 +133,7 @@ pub(crate) struct Collector {
     registry: Registry<Mutator>,
     roots: Roots,
     work: Lock<Work, COLLECTION>,
+    helper_start: HelperStart,
     /// Who waits for it.
     turns: Turns,
     /// Which full collections mark beside the program.
@@ -156,6 +157,7 @@ pub(crate) struct Collector {
 
 impl Collector {
     pub(crate) fn new(
+        kernel: KernelRef,
         roots: Roots,
         work: Work,
         pacer: GoalPacer,
@@ -165,6 +167,7 @@ impl Collector {
         Collector {
             registry: Registry::new(),
             roots,
+            helper_start: HelperStart::new(kernel),
             work: Lock::new(work),
             turns: Turns::default(),
             concurrent: ConcurrentRule::new(config),
@@ -187,6 +190,11 @@ impl Collector {
 
     pub(crate) fn roots(&self) -> &Roots {
         &self.roots
+    }
+
+    /// The start of helpers that collections ask for.
+    pub(crate) fn helper_start(&self) -> &HelperStart {
+        &self.helper_start
     }
 
     pub(crate) fn pacer(&self) -> &GoalPacer {
@@ -341,7 +349,11 @@ impl Collector {
         me.check()?;
         // The thread waits, and then collects, stopped in all its heaps; the lock is held until it runs again, so that one
         // that collects gets its turn before the next collection.
-        let (collected, _work) = me.away(ThreadState::AtSafepoint, || self.collect(state, wanted, cause))?;
+        let (collected, _work) = me.away(ThreadState::AtSafepoint, || {
+            let (collected, work) = self.collect(state, wanted, cause);
+            // A thread that was suspended while it waited for the lock does not run again soon.
+            (collected, (!me.is_asked_to_stop()).then_some(work))
+        })?;
         Ok(collected)
     }
 

@@ -30,6 +30,7 @@ impl Collector {
         client.before();
         let mut pause = self.stop_world(state, &mut times, client, stop).inspect_err(|_| client.after())?;
         let published = self.publish(&pause);
+        self.clear_above_tops(&pause);
         self.verify_before_marking(&pause);
         let memory = self.memory_to_trace(&pause, prepared.expected());
         let roots = self.count_roots(&pause, prepared.expected());

@@ -45,22 +45,32 @@ impl Mutator {
     pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
         let buffer = self.buffer(shape);
         // No collection can be due while a span still has cells, if no thread asks this one to stop.
-        let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
+        let goes_on = (!self.is_asked_to_stop() || self.no_collection().is_inside()) && self.check().is_ok();
         let keeps = self.stops_by_signals();
         if goes_on {
             let _no_preempt = self.record().no_preempt();
             let owner = self.owned().keeping_runs(keeps);
             if owner.continue_run(shape, self.types().writes_values_whole()) {
+                self.note_written();
                 self.remember_reused(shape, cell);
                 return Ok(buffer.peek(cell).expect("a run has a cell"));
             }
         }
         let refill = |owner: Owner<'_>| owner.refill(shape, self.types().writes_values_whole());
         self.retry(cell, || refill(self.owned().keeping_runs(keeps)))?;
+        self.note_written();
         // A thread that a signal stopped meanwhile has kept its run; it does not poll before the cell is used.
         let found = buffer.peek(cell).expect("a refilled bump has a cell");
         self.remember_reused(shape, cell);
         Ok(found)
+    }
+
+    /// In verify mode, notes stores into the dead memory that was handed out just now, while it is known what was there.
+    #[inline]
+    fn note_written(&self) {
+        if let Some(verify) = self.heap().collector().verify() {
+            verify.note_written(self.heap().space());
+        }
     }
 
     /// Remembers the old cells that the program freed and that a buffer is about to give out.
@@ -122,6 +132,7 @@ impl Mutator {
             large.zero();
             Ok(Allocation::Object(large.finish()))
         })?;
+        self.note_written();
         let large = match taken {
             Allocation::Object(object) => return Ok(object),
             Allocation::Pages(large) => large,
@@ -135,7 +146,7 @@ impl Mutator {
     }
 
     /// Calls `attempt`, which asks for memory for an object of `bytes` bytes, until it succeeds; collects when that is
-    /// due or may help.
+    /// due or may help, and takes the reserve before it fails.
     pub(crate) fn retry<R>(
         &self,
         bytes: usize,
@@ -144,6 +155,9 @@ impl Mutator {
         let heap = self.heap();
         let (state, space) = (heap.state(), heap.space());
         self.check().map_err(AllocError::Misuse)?;
+        if self.no_collection().is_inside() {
+            return self.retry_without_collection(bytes, attempt);
+        }
         if self.is_thread_asked_to_stop() {
             self.safepoint_slow();
         }
@@ -183,6 +197,7 @@ impl Mutator {
                 match due {
                     // They were switched off just now.
                     true => continue,
+                    false if self.release_reserve() => continue,
                     false => return Err(self.refused_without_collection(bytes, refused, count)),
                 }
             }
@@ -191,6 +206,10 @@ impl Mutator {
                 SpaceError::CollectionDue => {}
                 // The same holds for memory that other threads have taken since; but fragmented memory never fits.
                 _ if collections > 0 && !self.may_find_room(bytes, (collections, mine), trimmed) => {
+                    if self.release_reserve() {
+                        (collections, mine) = (0, 0);
+                        continue;
+                    }
                     return Err(self.allocation_error(bytes, refused));
                 }
                 _ => collections += 1,

@@ -150,6 +150,7 @@ impl Drop for Attached<'_> {
 unsafe fn detach(this: NonNull<Mutator>) {
     // SAFETY: contract 1.
     unsafe {
+        this.as_ref().forget_reserve();
         this.as_ref().give_up();
         leave_registry(this);
     }
@@ -172,10 +173,11 @@ unsafe fn leave_registry(this: NonNull<Mutator>) {
 }
 
 /// Detaches a thread that exits: no collection waits for it any more.
-fn thread_ends() {
+pub(super) fn thread_ends() {
     let record = record();
     // First gives up in all heaps: while it waits in one for a collection to end, no collection of another waits for
     // it.
+    record.iter().for_each(Mutator::forget_reserve);
     record.iter().for_each(Mutator::give_up);
     while let Some(mutator) = record.iter().next().map(NonNull::from) {
         // SAFETY: it is attached to the thread that is ending, which does not use the heap any more.

@@ -58,6 +58,17 @@ impl Heap {
         Ok(count)
     }
 
+    /// Calls `f` when no collection is under way, and none begins meanwhile. `f` asks for nothing that waits for a collection.
+    ///
+    /// # Errors
+    /// As for [`Heap::on_collection`]; `f` was not called.
+    pub fn between_two_collections<R>(&self, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
+        self.aside(|| {
+            let _turn = self.collector().turn();
+            f()
+        })
+    }
+
     /// How often collections are off.
     pub fn collections_off(&self) -> u32 {
         self.space().collections_off()

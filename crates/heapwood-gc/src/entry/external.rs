@@ -143,7 +143,7 @@ impl MutatorArenas<'_> {
                 let words = (0..bytes / WORD).filter(|&i| shape.is_ambiguous(i));
                 words.for_each(|i| shading.word(word(object.get() + i * WORD)));
             }
-            _ => for_each_slot(space, object.get(), bytes, |slot| shading.object(word(slot))),
+            _ => for_each_slot(space, object.get(), bytes, |slot| shading.slot(word(slot))),
         }
     }
 

@@ -5,7 +5,7 @@ use crate::error::FreeError;
 use crate::inject::Fault;
 use crate::mark::Shading;
 use crate::mutator::Mutator;
-use crate::state::barrier_bits::YOUNG;
+use crate::state::barrier_bits::{TAGGED, YOUNG};
 use core::ptr::NonNull;
 use heapwood_heap::{Address, ObjectRef, publication};
 use heapwood_layout::WORD;
@@ -16,7 +16,7 @@ impl Mutator {
     ///
     /// # Errors
     /// No object of this heap begins there, it was freed before (unless its memory has another object now, or another
-    /// thread is about to make one there), it has a finaliser, the mutator cannot be used now, or the kernel gives no memory
+    /// thread is about to make one there), it has a finaliser, or takes plain stores, the mutator cannot be used now, or the kernel gives no memory
     /// for the record of freed objects. In verify mode: something weak refers to it (contract 2).
     ///
     /// # Safety
@@ -31,8 +31,9 @@ impl Mutator {
         let _no_preempt = self.record().no_preempt();
         let object = Address::from(object.as_ptr());
         // Remembered stores do not matter to a free.
-        if self.barrier().flag() & !YOUNG != 0
+        if self.barrier().flag() & !(YOUNG | TAGGED) != 0
             || self.shared().finalizers().has_any()
+            || self.shared().plain().has_any()
             || self.shared().verifies()
         {
             // SAFETY: contract 1.
@@ -56,10 +57,11 @@ impl Mutator {
         let state = self.shared();
         if state.space().may_hold() {
             // SAFETY: contract 1.
-            return self.with_released(object, || unsafe { self.free_released(object) });
+            return self
+                .with_released(object, || self.noting(object, || unsafe { self.free_released(object) }));
         }
         // SAFETY: contract 1.
-        unsafe { self.free_released(object) }
+        self.noting(object, || unsafe { self.free_released(object) })
     }
 
     /// The same where the program holds objects.
@@ -101,6 +103,9 @@ impl Mutator {
             // Its address would be another object's when a collection looks.
             return Err(FreeError::Finalizer { address: object.get() });
         }
+        if state.plain().has(object.get()) {
+            return Err(FreeError::Plain { address: object.get() });
+        }
         if state.verifies() {
             self.check_unlinked(object)?;
         }
@@ -130,6 +135,20 @@ impl Mutator {
         }
         // SAFETY: contract 1.
         unsafe { self.owned().free(object, false) }.map_err(FreeError::Refused)
+    }
+
+    /// In verify mode, notes that an object is freed by `free`, before its memory may be another's. In a no-preempt region.
+    fn noting(&self, object: Address, free: impl FnOnce() -> Result<(), FreeError>) -> Result<(), FreeError> {
+        let space = self.shared().space();
+        let exists = || self.owned().check_free(object).is_ok();
+        let noted = self.heap().collector().verify().zip(space.find_span(object)).filter(|_| exists());
+        let Some((verify, span)) = noted else { return free() };
+        let before = verify.note_free(space, object.get(), span.object_bytes());
+        let freed = free();
+        if freed.is_err() {
+            verify.births().put_back(object.get(), before);
+        }
+        freed
     }
 
     /// Whether nothing weak refers to an object, as far as verify mode knows. In a no-preempt region.

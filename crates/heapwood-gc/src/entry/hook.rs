@@ -5,6 +5,7 @@ use crate::collect::CollectionHook;
 use crate::error::MisuseError;
 use crate::heap::Heap;
 use crate::mutator::{Mutator, ThreadState};
+use crate::observe::{OutsideMemory, ReportHook};
 use crate::process::record;
 use crate::roots::CollectionPhases;
 use heapwood_os::threads::stack::thread_pointer;
@@ -42,8 +43,43 @@ impl Heap {
         self.between_collections(|| self.collector().set_client(self.state(), phases))
     }
 
-    /// Calls `set`, which takes the collector's turn.
-    fn between_collections<R>(&self, set: impl FnOnce() -> R) -> Result<R, MisuseError> {
+    /// Sets the function that gets the reports of verify mode, in place of standard error; `None`: standard error does.
+    ///
+    /// # Errors
+    /// As for [`Heap::on_collection`].
+    ///
+    /// # Safety
+    /// 1. Until it is replaced, any thread may call the function with its argument, in a pause.
+    /// 2. It does not unwind, fork, or wait for another thread; and it uses no heap.
+    pub unsafe fn on_report(&self, hook: Option<ReportHook>) -> Result<(), MisuseError> {
+        self.between_collections(|| {
+            let _turn = self.collector().turn();
+            self.collector().verify().inspect(|verify| verify.reports().set_hook(hook));
+        })
+    }
+
+    /// In verify mode, has memory outside the heap searched for words that lead to dead objects, from the next collection on, in place of
+    /// what was searched before.
+    pub fn search_outside(&self, memory: &'static &'static dyn OutsideMemory) {
+        self.collector().verify().inspect(|verify| verify.search_outside(memory));
+    }
+
+    /// Whether the calling thread may change this heap's roots now. Inside a function that a collection calls it would wait for a lock
+    /// that the collection holds.
+    ///
+    /// # Errors
+    /// It is inside a trace function, a root function or a hook.
+    pub fn check_callback(&self) -> Result<(), MisuseError> {
+        let (here, marking) = (thread_pointer(), self.state().marking_threads());
+        match () {
+            () if record().is_in_hook() => Err(MisuseError::Hook),
+            () if marking.is_marking(here) || marking.is_helping(here) => Err(MisuseError::Tracing),
+            () => Ok(()),
+        }
+    }
+
+    /// Calls `set`, which takes the collector's turn or the registry's lock.
+    pub(super) fn between_collections<R>(&self, set: impl FnOnce() -> R) -> Result<R, MisuseError> {
         let before = match Mutator::here(self) {
             Some(mutator) => {
                 // SAFETY: it is this thread's, and stays attached during the call.

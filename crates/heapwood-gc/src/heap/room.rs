@@ -21,21 +21,33 @@ const AIM: usize = 10;
 pub(crate) struct Room {
     /// The memory that the process may have, if that bounds the heap.
     memory: Option<usize>,
+    /// The memory that the process can have at all.
+    usable: usize,
 }
 
 impl Room {
     /// For a heap with these settings, in this process.
     pub(crate) fn find(config: &Config) -> Result<Self, HeapError> {
-        if config.limit.is_some() {
-            return Ok(Room { memory: None });
-        }
         let memory = config.process_memory.or_else(|| memory_limit().map(|bytes| bytes as usize));
+        let usable = match (config.process_memory, memory) {
+            (Some(memory), _) => memory,
+            (None, memory) => memory.unwrap_or(usize::MAX).min(physical_memory() as usize),
+        };
         match memory {
+            _ if config.limit.is_some() => Ok(Room { memory: None, usable }),
             Some(bytes) if bytes < Config::LEAST_MEMORY => {
                 Err(HeapError::Memory { bytes, least: Config::LEAST_MEMORY })
             }
-            memory => Ok(Room { memory }),
+            memory => Ok(Room { memory, usable }),
         }
+    }
+
+    /// The address space that a heap with these settings asks for.
+    pub(crate) fn reservation(self, config: &Config) -> usize {
+        // Room for holes: a heap at its limit may be spread over twice as much address space.
+        let of_limit = |limit: usize| limit.saturating_mul(2).saturating_add(64 << 20);
+        let usual = Config::usual_reservation(address_space_limit(), self.usable as u64);
+        config.address_space.unwrap_or_else(|| config.limit.map_or(usual, |limit| of_limit(limit).min(usual)))
     }
 
     /// The bytes that the heap's objects may take up.
@@ -55,20 +67,6 @@ impl Room {
     pub(crate) fn min_heap(self, config: &Config) -> usize {
         self.memory.map_or(config.min_heap, |memory| config.min_heap.min(memory / 8))
     }
-}
-
-/// The address space that a heap with these settings asks for.
-pub(crate) fn reservation(config: &Config) -> usize {
-    // Room for holes: a heap at its limit may be spread over twice as much address space.
-    let of_limit = |limit: usize| limit.saturating_mul(2).saturating_add(64 << 20);
-    let memory = config.process_memory.map_or_else(usable_memory, |memory| memory as u64);
-    let usual = Config::usual_reservation(address_space_limit(), memory);
-    config.address_space.unwrap_or_else(|| config.limit.map_or(usual, |limit| of_limit(limit).min(usual)))
-}
-
-/// The memory that this process can have at all.
-pub(crate) fn usable_memory() -> u64 {
-    memory_limit().map_or_else(physical_memory, |limit| limit.min(physical_memory()))
 }
 
 impl Config {

@@ -5,7 +5,7 @@ use crate::error::{HandleError, RootError, StackError};
 use crate::inject::FaultInjector;
 #[cfg(doc)]
 use crate::mutator::switch::MutatorStacks;
-use crate::roots::{Handle, RootKind, RootToken, Roots, StackRef};
+use crate::roots::{Handle, LibraryFilter, RootFunction, RootKind, RootToken, Roots, StackRef};
 use core::ops::Range;
 use heapwood_heap::Address;
 use heapwood_layout::WORD;
@@ -47,6 +47,19 @@ impl<'h> HeapRoots<'h> {
     pub unsafe fn add_range(self, start: usize, end: usize) -> Result<RootToken, RootError> {
         let start = start.next_multiple_of(WORD);
         self.roots.table().lock().add(RootKind::Range, start, end.saturating_sub(start) / WORD)
+    }
+
+    /// Has a function called that names roots: in each collection which marks, and, where a marking begins beside the program or in verify
+    /// mode, more than once. It runs while threads are stopped, by the rules of trace functions.
+    ///
+    /// # Errors
+    /// As for [`HeapRoots::add_slots`].
+    ///
+    /// # Safety
+    /// 1. Until the root is removed any thread may call the function with its argument. It names addresses of objects that exist, and
+    ///    words, through a [`Tracer`](crate::Tracer) of its context, uses no heap else, and does not unwind.
+    pub unsafe fn add_function(self, function: RootFunction) -> Result<RootToken, RootError> {
+        self.roots.table().lock().add_function(function)
     }
 
     /// Makes the words in `start..end` ambiguous roots, beside the roots that have tokens: a set of addresses, in which ranges that
@@ -122,6 +135,15 @@ impl<'h> HeapRoots<'h> {
     /// The kernel gives no memory or starts no thread.
     pub fn set_all_libraries(self, all: bool) -> Result<(), RootError> {
         self.roots.set_all_libraries(self.kernel, all).map_err(RootError::Kernel)
+    }
+
+    /// From the next collection on, a function says which segments of the libraries' data may be roots; it is asked about each
+    /// when the list of libraries has changed, perhaps while threads are stopped ([`LibraryFilter`]).
+    ///
+    /// # Errors
+    /// The kernel gives no memory or starts no thread.
+    pub fn set_library_filter(self, filter: Option<LibraryFilter>) -> Result<(), RootError> {
+        self.roots.set_library_filter(self.kernel, filter).map_err(RootError::Kernel)
     }
 
     /// Removes all roots that [`HeapRoots::add_library`] has added.

@@ -5,7 +5,7 @@ use crate::error::TypeError;
 use crate::process::record;
 use crate::settings::options::Config;
 use heapwood_heap::{ProgramId, Scan, ShapeError, Space};
-use heapwood_layout::{MASK_BLOCKS, Program, TypeDescriptor, WORD};
+use heapwood_layout::{MASK_BLOCKS, Program, Tag, TagError, TypeDescriptor, WORD};
 
 /// The types of a heap.
 #[derive(Clone, Copy)]
@@ -19,6 +19,22 @@ impl<'h> HeapTypes<'h> {
     #[inline(always)]
     pub(super) fn new(space: &'h Space, config: &Config) -> Self {
         HeapTypes { space, mask_words: config.mask_words as usize }
+    }
+
+    /// Adds a tag: from now on a word of any slot (of objects, root slots, frames, handles) may lead to its object under this tag.
+    /// It may also hold the object's address as it is; a word that is neither is a number.
+    ///
+    /// # Errors
+    /// There are too many, a word can have this one and another, or layouts were registered. Types of few words need no layout:
+    /// the caller makes no object with slots before.
+    pub fn add_tag(self, tag: Tag) -> Result<(), TagError> {
+        let _no_preempt = record().no_preempt();
+        self.space.layouts().add_tag(tag)
+    }
+
+    /// Whether the heap has tags.
+    pub fn has_tags(self) -> bool {
+        self.space.layouts().tags().any()
     }
 
     /// Registers a type. Types of one size class and one layout share a shape.

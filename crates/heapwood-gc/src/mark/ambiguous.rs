@@ -6,12 +6,13 @@
 
 use super::bits::MarkBits;
 use super::candidates::{Candidates, HeapRange};
-use super::edge::{ambiguous, code_of, is_ambiguous, is_any, with_code, word_of};
+use super::edge::{ambiguous, code_of, is_ambiguous, is_any, is_first_byte, with_code, word_of};
 use super::mode::{Mode, Scope};
 use super::queue::Marker;
 use crate::state::MOST_BEFORE;
 use heapwood_heap::{Address, GRANULE, MarkingView, ObjectRef, PageEntry, ScanKind};
 use heapwood_layout::WORD;
+use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 impl<M: Mode> Marker<'_, M> {
     /// The object that `word` points to or into, if it exists.
@@ -62,7 +63,18 @@ impl<M: Mode> Marker<'_, M> {
         }
     }
 
+    /// Scans words that may have tags, or be anything.
+    #[cold]
+    pub(super) fn scan_tagged_words(&mut self, start: usize, end: usize) {
+        for at in (start.next_multiple_of(WORD)..end & !(WORD - 1)).step_by(WORD) {
+            self.push_word(self.untagged(Self::word(at)));
+        }
+    }
+
     fn scan_words(&mut self, start: usize, end: usize, is_exact: bool) {
+        if self.has_tagged_words() {
+            return self.scan_tagged_words(start, end);
+        }
         let heap = HeapRange::new(self.base..self.base + self.committed_end, self.marks, self.space.cpu());
         let (mut at, end) = (start.next_multiple_of(WORD), end & !(WORD - 1));
         let mut candidates = Candidates::new();
@@ -77,6 +89,12 @@ impl<M: Mode> Marker<'_, M> {
                 }
             }
         }
+    }
+
+    /// Follows a word that may be a pointer, under a tag if such words may have tags.
+    #[inline]
+    pub(super) fn push_ambiguous_word(&mut self, word: usize) {
+        self.push_word(if self.has_tagged_words() { self.untagged(word) } else { word });
     }
 
     /// Follows a word that may point to or into an object.
@@ -123,44 +141,54 @@ impl<M: Mode> Marker<'_, M> {
 
     /// Whether an ambiguous edge counts for the object that it leads to or into.
     #[inline(always)]
-    pub(super) fn counts(&self, edge: usize, object: usize) -> bool {
-        is_any(edge) || self.counts_by_code(edge, object)
+    fn counts(&self, edge: usize, object: usize) -> bool {
+        if self.is_tagged() {
+            // A number seldom is the address of an object. In an arena any word counts.
+            return is_any(edge)
+                || is_first_byte(edge) && word_of(edge) == object
+                || self.entry(object).is(ScanKind::Arena);
+        }
+        is_any(edge) || self.words_that_count().counts(code_of(edge), word_of(edge).wrapping_sub(object))
     }
 
+    /// The object of an ambiguous edge that does not count for the base it leads to, or leads to no base that is known.
     #[inline(never)]
-    fn counts_by_code(&self, edge: usize, object: usize) -> bool {
-        self.words_that_count().counts(code_of(edge), word_of(edge).wrapping_sub(object))
+    pub(super) fn object_inside(&self, edge: usize, entry: PageEntry) -> Option<usize> {
+        let word = word_of(edge);
+        let object = match self.is_base(word - self.base, entry, self.view()) {
+            true => Some(word),
+            false => self.look_inside(word, entry),
+        };
+        object.filter(|&object| self.counts(edge, object))
     }
 
     /// The object of an edge, unless it is ambiguous and that object is marked, or there is none. In a snapshot the caller asks
     /// whether the object is of it.
     pub(super) fn object_of(&self, edge: usize) -> Option<usize> {
         match is_ambiguous(edge) {
-            true => {
-                let (word, entry) = (word_of(edge), self.entry(edge));
-                let object = match self.is_base(word, entry, self.view()) {
-                    true => Some(word),
-                    false => self.look_inside(word, entry),
-                };
-                object.filter(|&object| self.counts(edge, object))
-            }
+            true => self.object_inside(edge, self.entry(edge)),
             false => Some(edge),
         }
     }
 
-    /// Whether a word in the heap is the base of an object that has survived a collection, or may have; the entry is that of its page.
+    /// Whether a word so many bytes from the heap's base is the base of an object that has survived a collection, or may have; the
+    /// entry is that of its page.
     #[inline(always)]
-    pub(super) fn is_base(&self, word: usize, entry: PageEntry, view: MarkingView<'_>) -> bool {
+    pub(super) fn is_base(&self, offset: usize, entry: PageEntry, view: MarkingView<'_>) -> bool {
         // Only objects have allocation bits, at their first granules. The processor goes on with the word before it knows.
         // SAFETY: edges lie below the committed end, whose bits are committed.
-        let is_allocated = unsafe { view.is_allocated_in_heap(word) };
-        is_allocated && entry.has_objects() && !self.is_freed(word)
+        let is_allocated = unsafe { view.is_allocated_at(offset) };
+        is_allocated && entry.has_objects() && !self.is_freed(self.base + offset)
     }
 
     /// The object that another word leads to or into, unless that is marked: perhaps one that was made since the last collection.
-    /// The page's entry has the start of the span and the shape, so that nothing is read of the span's descriptor.
-    #[inline(never)]
-    pub(super) fn look_inside(&self, word: usize, entry: PageEntry) -> Option<usize> {
+    /// The page's entry has the start of the span and the shape, so that the span's descriptor is read for such an object only.
+    #[inline(always)]
+    fn look_inside(&self, word: usize, entry: PageEntry) -> Option<usize> {
+        if self.is_tagged() && entry.is(ScanKind::Arena) {
+            // Any word into an arena counts, and which value it leads to does not matter.
+            return Some(word);
+        }
         let view = self.view();
         let Some(class) = entry.kind().and_then(|_| self.shape(entry).class()) else {
             return self.resolve(word);
@@ -175,16 +203,17 @@ impl<M: Mode> Marker<'_, M> {
                 return Some(object);
             }
         }
-        self.space.find(Address::new(word)).map(|object| object.base.get())
+        // One that was made since the last collection.
+        let span = self.space.span(PageIndex((word - self.base) / PAGE_SIZE - entry.back().0));
+        (self.space.is_in_fresh_range(span, object) && !self.is_freed(object)).then_some(object)
     }
 
     /// Whether a word in the heap's range is the base of a marked object, which would be found marked later. Only bases
     /// have marks, except in arenas, where an address inside a chunk tells more than its mark does.
     #[inline(always)]
     pub(super) fn is_marked_base(&self, word: usize) -> bool {
-        let entry = self.entry(word);
         // SAFETY: the word lies below the committed end, whose bits are committed.
         let is_set = word.is_multiple_of(GRANULE) && unsafe { M::Bits::is_set(self.marks, word) };
-        is_set && !entry.is(ScanKind::Arena) && entry.kind().is_some()
+        is_set && self.entry(word).has_objects()
     }
 }

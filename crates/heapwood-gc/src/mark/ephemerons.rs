@@ -164,6 +164,7 @@ impl<S: Scope> Scope for Pending<'_, S> {
     const KIND: Collection = S::KIND;
     const SNAPSHOT: bool = S::SNAPSHOT;
     const ON_TRIAL: bool = S::ON_TRIAL;
+    const TAGGED: Option<bool> = None;
 
     #[inline(always)]
     fn has(&self, object: usize) -> bool {

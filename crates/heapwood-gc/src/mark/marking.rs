@@ -4,7 +4,10 @@
 
 use super::asked::Asked;
 use super::ephemerons::Pending;
-use super::mode::{Alone, Composed, Deadline, Full, Limit, Mode, Scope, Unlimited, Young, YoungInSnapshot};
+use super::helper_start::{HelperRequest, HelperStart};
+use super::mode::{
+    Alone, Composed, Deadline, Full, Limit, Mode, Scope, Tagged, Unlimited, Young, YoungInSnapshot,
+};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::session::{MarkSession, MarkedBeside};
 use super::stack::MarkStacks;
@@ -89,25 +92,29 @@ impl Marking {
 
     /// Before the stop of a full collection: decides how many helpers take part, and starts them the first time; `threads` are to
     /// mark, if that was set.
-    pub(crate) fn prepare(&mut self, space: &Space, threads: Option<usize>) {
-        self.set_threads(threads);
+    pub(crate) fn prepare(&mut self, state: &State, starts: &HelperStart) {
+        self.set_threads(state.mark_threads());
+        let space = state.space();
         let helps =
             self.markers > 1 && (self.always || self.help.wants_help(space.memory().resident_bytes()));
         self.helpers = if helps { self.markers - 1 } else { 0 };
-        self.start_workers(space, helps);
+        self.forget_parents_workers();
+        if helps && self.workers.is_none() {
+            let (request, wakeup) = (self.request(space), state.wakeup());
+            self.workers = starts.ask(request, || wakeup.notify());
+        }
     }
 
-    fn start_workers(&mut self, space: &Space, helps: bool) {
+    /// A forked child starts its own.
+    fn forget_parents_workers(&mut self) {
         if self.workers.iter().flatten().any(Workers::are_gone) {
-            // A forked child starts its own.
             self.workers = None;
         }
-        if helps && self.workers.is_none() {
-            let (kernel, edges, reservation) =
-                (self.kernel, self.edges, space.reservation_bytes() / self.markers);
-            let stacks = || MarkStacks::sized(kernel, edges, reservation);
-            self.workers = Some(Workers::start(kernel, self.markers - 1, stacks).ok());
-        }
+    }
+
+    fn request(&self, space: &Space) -> HelperRequest {
+        let reservation = space.reservation_bytes() / self.markers;
+        HelperRequest { helpers: self.markers - 1, edges: self.edges, reservation }
     }
 
     /// Marks every object that can be reached from the roots.
@@ -134,15 +141,10 @@ impl Marking {
                 let (marked, markers) = workers.mark((graph, false), &mut self.stacks, self.helpers, begin);
                 (marked, markers > 1)
             }
-            None => {
-                let (pagemap, mode) = (
-                    Pagemap::new(),
-                    Composed { team: Alone::new(pause.world()), scope: Full, limit: Unlimited },
-                );
-                let mut marker = Marker::new(graph, &mut self.stacks, &pagemap, mode);
-                begin(&mut marker);
-                (marker.drain(), false)
+            None if graph.has_tags() => {
+                (mark_alone(graph, pause, Tagged(Full), &mut self.stacks, begin), false)
             }
+            None => (mark_alone(graph, pause, Full, &mut self.stacks, begin), false),
         }
     }
 
@@ -170,13 +172,20 @@ impl Marking {
     /// nanoseconds of the monotonic clock. Objects that are not marked by then are left. The time that the roots take
     /// does not count: even a late marking looks at all of them.
     pub(crate) fn mark_young(&mut self, pause: &Pause<'_>, deadline: u64) -> MarkTotals {
-        self.mark_until(pause, deadline, Young)
+        match pause.space().layouts().tags().any() {
+            true => self.mark_until(pause, deadline, Tagged(Young)),
+            false => self.mark_until(pause, deadline, Young),
+        }
     }
 
     /// The same while a concurrent marking is active: each survivor is marked for both.
     pub(crate) fn mark_young_in_snapshot(&mut self, pause: &Pause<'_>, deadline: u64) -> MarkTotals {
         let full = pause.world().mark_side(Collection::Full);
-        self.mark_until(pause, deadline, YoungInSnapshot::new(full, pause.state().faults()))
+        let scope = YoungInSnapshot::new(full, pause.state().faults());
+        match pause.space().layouts().tags().any() {
+            true => self.mark_until(pause, deadline, Tagged(scope)),
+            false => self.mark_until(pause, deadline, scope),
+        }
     }
 
     fn mark_until(&mut self, pause: &Pause<'_>, deadline: u64, scope: impl Scope + Copy) -> MarkTotals {
@@ -194,6 +203,7 @@ impl Marking {
         pause.scan_roots(Collection::Young, &mut marker);
         marker.mode.limit_mut().extend(monotonic_ns() - began);
         pause.scan_remembered(&mut marker);
+        pause.scan_plain(&mut marker);
         let mut marked = marker.drain();
         marked.late = marker.mode.limit().was_late();
         let deadline = marker.mode.limit().time();
@@ -246,7 +256,11 @@ impl Marking {
         all: bool,
     ) -> MarkedBeside {
         let helpers = if all { self.beside.max(self.markers) } else { self.beside }.saturating_sub(1);
-        self.start_workers(state.space(), helpers > 0);
+        self.forget_parents_workers();
+        if helpers > 0 && self.workers.is_none() {
+            // This thread, the heap's own that marks beside the program, is in no callback of the loader.
+            self.workers = Some(self.request(state.space()).start(self.kernel).ok());
+        }
         let workers = self.workers.iter_mut().flatten().find(|workers| helpers > 0 && workers.are_here());
         // SAFETY: contract 1.
         unsafe { session.mark_beside(state, asked, workers.map(|workers| (workers, helpers))) }
@@ -258,6 +272,21 @@ impl Marking {
         self.spare.iter_mut().for_each(MarkStacks::trim);
         self.workers.iter_mut().flatten().filter(|workers| workers.are_here()).for_each(Workers::trim);
     }
+}
+
+/// Marks what `begin` leads to by this thread alone, in a stop.
+fn mark_alone<S: Scope>(
+    graph: Graph<'_>,
+    pause: &Pause<'_>,
+    scope: S,
+    stacks: &mut MarkStacks,
+    begin: impl FnOnce(&mut dyn ScanRoots),
+) -> MarkTotals {
+    let (pagemap, mode) =
+        (Pagemap::new(), Composed { team: Alone::new(pause.world()), scope, limit: Unlimited });
+    let mut marker = Marker::new(graph, stacks, &pagemap, mode);
+    begin(&mut marker);
+    marker.drain()
 }
 
 /// What is marked in a pause, on the side for a collection of this kind.

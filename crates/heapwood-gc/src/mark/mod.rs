@@ -20,6 +20,7 @@
 //! | `procedure` | the stack of a mark procedure, in libgc's convention |
 //! | `shading` | the write barrier's part of a concurrent marking |
 //! | `session` | a concurrent marking, driven in steps |
+//! | `plain` | objects that take plain stores, in a concurrent marking |
 //! | `asked` | when a marker beside the program leaves its edges |
 //! | `roots` | the roots, as a marker takes them |
 //! | `mode` | the mode: who marks, what, until when; the loop is compiled for each |
@@ -29,6 +30,7 @@
 //! | `blocks` | the blocks of edges |
 //! | `work_sharing` | when a marker hands edges over, and how it receives some |
 //! | `workers` | the helper threads |
+//! | `helper_start` | who starts them |
 //! | `marking` | the markings of a heap, and whether helpers take part |
 
 mod ambiguous;
@@ -38,10 +40,12 @@ mod blocks;
 mod candidates;
 mod edge;
 mod ephemerons;
+mod helper_start;
 mod marker_pool;
 mod marking;
 mod mode;
 mod overflow;
+mod plain;
 mod procedure;
 mod programs;
 mod put_off;
@@ -58,6 +62,7 @@ mod undecided;
 mod work_sharing;
 mod workers;
 
+pub(crate) use helper_start::HelperStart;
 pub(crate) use marking::Marking;
 pub use procedure::{MarkEntry, ProcedureStack};
 pub(crate) use queue::MarkTotals;
@@ -65,4 +70,4 @@ pub(crate) use revive::Revived;
 pub(crate) use session::MarkSession;
 pub(crate) use shading::{ShadeLog, Shading};
 pub use tracer::Tracer;
-pub(crate) use tracer::report_edges;
+pub(crate) use tracer::{report_edges, report_roots};

@@ -140,7 +140,9 @@ impl<M: Mode> Marker<'_, M> {
         let shape = self.space.layouts().shape(span.shape());
         let (header, number) = match shape.kind() {
             ScanKind::Slice | ScanKind::Program => {
-                (shape.header as usize * WORD, span.shape().index() as u32)
+                let number = span.shape().index() as u32;
+                self.scan_mask(addr, shape.head());
+                (shape.header as usize * WORD, number)
             }
             ScanKind::Conservative | ScanKind::AmbiguousPrefix => (0, 0),
             _ => return self.scan(addr, entry),

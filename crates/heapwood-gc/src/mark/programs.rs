@@ -89,7 +89,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                     Piece::Ones { word, words } => {
                         let first = element + word as usize * WORD;
                         for slot in (first..first + words as usize * WORD).step_by(WORD) {
-                            self.push(Self::word(slot));
+                            self.push_slot(Self::word(slot));
                         }
                     }
                     Piece::Bits { word, bits, .. } => self.scan_mask(element + word as usize * WORD, bits),

@@ -8,7 +8,7 @@
 //! address; an object is scanned once its mark is set, and its mark is set once.
 
 use super::bits::MarkBits;
-use super::edge::{ambiguous, is_ambiguous, with_code, word_of};
+use super::edge::{ambiguous, is_ambiguous, is_for_base, value, with_code, word_of};
 use super::mode::{Limit, Mode, NextWork, Scope, Team};
 use super::ring::Ring;
 use super::scan::WORD;
@@ -16,13 +16,14 @@ use super::stack::MarkStacks;
 use super::undecided::Undecided;
 use crate::inject::{Fault, FaultInjector};
 use crate::state::rescan_set::RescanSet;
-use crate::state::{AmbiguousWords, State};
+use crate::state::{AmbiguousWords, PlainObjects, State};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{
     Address, Collection, GRANULE, MarkSide, MarkingView, ObjectRef, PageEntry, ScanKind, Shape, Space,
-    Stopped, prefetch,
+    Stopped, opaque, prefetch,
 };
+use heapwood_layout::Tags;
 use heapwood_os::Pagemap;
 use heapwood_pages::PAGE_SIZE;
 
@@ -84,6 +85,13 @@ pub(super) struct Graph<'h> {
     pub(super) rescan: &'h RescanSet,
 }
 
+impl Graph<'_> {
+    /// Whether words of slots may have tags.
+    pub(super) fn has_tags(&self) -> bool {
+        self.state.space().layouts().tags().any()
+    }
+}
+
 /// One marker of an active marking. The heap is stopped while it exists, unless its team is `Concurrent`.
 pub(super) struct Marker<'h, M> {
     pub(super) mode: M,
@@ -102,6 +110,9 @@ pub(super) struct Marker<'h, M> {
     /// Which words that may be pointers count; whether those outside stacks do only with registered displacements, as it began.
     words: &'h AmbiguousWords,
     is_exact: bool,
+    /// The tags of slots, and whether other words may have them, too.
+    tags: Tags,
+    has_tagged_words: bool,
     /// An edge may lead to a freed object.
     may_dangle: bool,
     /// Pushes onto a full stack.
@@ -113,6 +124,8 @@ pub(super) struct Marker<'h, M> {
     pub(super) twice: (usize, usize),
     pub(super) faults: &'h FaultInjector,
     undecided: Undecided<'h>,
+    /// Objects that take plain stores.
+    plain: &'h PlainObjects,
 }
 
 impl<'h, M: Mode> Marker<'h, M> {
@@ -135,6 +148,8 @@ impl<'h, M: Mode> Marker<'h, M> {
             rescan,
             words: state.ambiguous_words(),
             is_exact: !state.ambiguous_words().has_interior(),
+            tags: space.layouts().tags().load(),
+            has_tagged_words: state.has_tagged_words(),
             // A dead object may refer to a freed one, and a dead old object or a stray word may keep the dead object.
             may_dangle: !M::Scope::SNAPSHOT && space.has_explicit_frees(),
             overflows: 0,
@@ -143,7 +158,13 @@ impl<'h, M: Mode> Marker<'h, M> {
             twice: (0, 0),
             faults: state.faults(),
             undecided: Undecided::new::<M::Scope>(state),
+            plain: state.plain(),
         }
+    }
+
+    /// The objects that take plain stores.
+    pub(super) fn plain(&self) -> &'h PlainObjects {
+        self.plain
     }
 
     /// The ephemerons that it has come to and could not decide on.
@@ -161,6 +182,36 @@ impl<'h, M: Mode> Marker<'h, M> {
     #[inline(always)]
     pub(super) fn is_exact(&self) -> bool {
         self.is_exact
+    }
+
+    /// Whether words of slots may have tags.
+    #[inline(always)]
+    pub(super) fn is_tagged(&self) -> bool {
+        M::Scope::TAGGED.unwrap_or(self.tags.count() != 0)
+    }
+
+    /// The same of words that may be pointers.
+    #[inline(always)]
+    pub(super) fn has_tagged_words(&self) -> bool {
+        self.is_tagged() && self.has_tagged_words
+    }
+
+    /// Where a word leads that may have a tag.
+    #[inline(always)]
+    pub(super) fn untagged(&self, word: usize) -> usize {
+        self.tags.address(word).0
+    }
+
+    /// The edge of a word of a slot.
+    #[inline(always)]
+    pub(super) fn edge_of_slot(&self, word: usize) -> usize {
+        if self.is_tagged() { value(&self.tags, word) } else { word }
+    }
+
+    /// Follows the word of a slot.
+    #[inline(always)]
+    pub(super) fn push_slot(&mut self, word: usize) {
+        self.push(self.edge_of_slot(word));
     }
 
     /// The bits that a look-up reads.
@@ -368,6 +419,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         let mut pairs = 0;
         let view = self.view;
         let (words, is_exact) = (self.words, self.is_exact);
+        let (tags, is_tagged, has_tagged_words) = (self.tags, self.is_tagged(), self.has_tagged_words());
         let (mut bits, mut looks) = (M::Bits::default(), LOOK_EVERY);
         'follow: loop {
             let (object, entry) = 'ready: {
@@ -392,14 +444,14 @@ impl<'h, M: Mode> Marker<'h, M> {
                         }
                     }
                     // SAFETY: entries between bottom and top were written by pushes.
-                    let next = unsafe {
-                        top = top.sub(1);
-                        top.read()
-                    };
+                    let next = unsafe { top.sub(1).read() };
                     marks.prefetch(next);
                     if M::Scope::SNAPSHOT || is_ambiguous(next) {
-                        view.prefetch(next);
+                        view.prefetch(next - base);
                     }
+                    // Opaque, or the compiler would keep the top and the address of the next edge in two registers.
+                    // SAFETY: as above.
+                    top = opaque(unsafe { top.sub(1) });
                     if edges.is_full() {
                         edges.replace(next)
                     } else if top == bottom && edges.is_empty() && objects.is_empty() {
@@ -426,19 +478,17 @@ impl<'h, M: Mode> Marker<'h, M> {
                     break 'follow;
                 };
                 let edge = if is_ambiguous(edge) {
+                    let offset = word_of(edge) - base;
                     // SAFETY: edges lie below the committed end, whose entries are committed.
-                    let entry = unsafe { PageEntry::load(entries.add((edge - base) / PAGE_SIZE)) };
-                    let mut object = word_of(edge);
-                    if !self.is_base(object, entry, view) {
-                        object = match self.look_inside(object, entry) {
+                    let entry = unsafe { PageEntry::load(entries.add(offset / PAGE_SIZE)) };
+                    if is_for_base(edge) && self.is_base(offset, entry, view) {
+                        word_of(edge)
+                    } else {
+                        match self.object_inside(edge, entry) {
                             Some(object) => object,
                             None => continue 'follow,
-                        };
+                        }
                     }
-                    if !self.counts(edge, object) {
-                        continue 'follow;
-                    }
-                    object
                 } else if self.is_dangling(edge) {
                     continue 'follow;
                 } else {
@@ -486,6 +536,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 // SAFETY: `roomy` leaves space for all pushes of this object; the word is one of the object's.
                 unsafe {
                     let target = AtomicUsize::from_ptr(word as *mut usize).load(Ordering::Relaxed);
+                    let target = if is_tagged { value(&tags, target) } else { target };
                     top.write(target);
                     let is_edge = target.wrapping_sub(base) < committed_end && !faults.fails(Fault::LoseMark);
                     *top = top.add(is_edge as usize);
@@ -495,6 +546,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 // SAFETY: as above.
                 unsafe {
                     let target = AtomicUsize::from_ptr(word as *mut usize).load(Ordering::Relaxed);
+                    let target = if has_tagged_words { tags.address(target).0 } else { target };
                     top.write(ambiguous(target));
                     let is_edge = target.wrapping_sub(base) < committed_end && !faults.fails(Fault::LoseMark);
                     *top = top.add(is_edge as usize);
@@ -514,10 +566,6 @@ impl<'h, M: Mode> Marker<'h, M> {
                 pairs += 1;
                 push(&mut top, object);
                 push(&mut top, object + 8);
-            } else if entry.is_word_pair() && top < roomy && !is_exact {
-                pairs += 1;
-                push_ambiguous(&mut top, object);
-                push_ambiguous(&mut top, object + WORD);
             } else if entry.is(ScanKind::Mask) && top < roomy {
                 // SAFETY: the entry of a span holds the number of a registered shape.
                 let shape = unsafe { &*shapes.add(entry.shape().index()) };
@@ -526,6 +574,15 @@ impl<'h, M: Mode> Marker<'h, M> {
                 while mask != 0 {
                     push(&mut top, object + 8 * mask.trailing_zeros() as usize);
                     mask &= mask - 1;
+                }
+            } else if entry.is_word_pair() && top < roomy {
+                pairs += 1;
+                if is_exact {
+                    push_exact(&mut top, object);
+                    push_exact(&mut top, object + WORD);
+                } else {
+                    push_ambiguous(&mut top, object);
+                    push_ambiguous(&mut top, object + WORD);
                 }
             } else if entry.is(ScanKind::Conservative)
                 && top < roomy

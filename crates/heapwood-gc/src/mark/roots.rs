@@ -20,6 +20,16 @@ impl<M: Mode> Marker<'_, M> {
         }
     }
 
+    fn remembered_words(&mut self, start: usize, end: usize) {
+        match self.is_tagged() {
+            true if self.faults.fails(Fault::RememberedTagIgnored) => {
+                (start..end).step_by(WORD).for_each(|at| self.push_word(Self::word(at)));
+            }
+            true => self.scan_tagged_words(start, end),
+            false => self.scan_ambiguous(start, end),
+        }
+    }
+
     /// Whether a slot lay in an arena that is gone; its pages may be unreadable.
     fn is_gone(&self, slot: usize) -> bool {
         self.space.arenas().find(Address::new(slot)).is_some_and(|place| !place.is_there)
@@ -63,8 +73,8 @@ impl<M: Mode> ScanRoots for Marker<'_, M> {
         match entry {
             RememberedEntry::Slot(slot) if self.is_gone(slot) => {}
             RememberedEntry::Words(start, _) if self.is_gone(start) => {}
-            RememberedEntry::Slot(slot) => self.scan_ambiguous(slot, slot + WORD),
-            RememberedEntry::Words(start, end) => self.scan_ambiguous(start, end),
+            RememberedEntry::Slot(slot) => self.remembered_words(slot, slot + WORD),
+            RememberedEntry::Words(start, end) => self.remembered_words(start, end),
             RememberedEntry::Object(object) => self.remembered_object(object),
         }
     }

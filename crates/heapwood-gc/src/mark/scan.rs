@@ -65,7 +65,8 @@ impl<'h, M: Mode> Marker<'h, M> {
     }
 
     /// Follows a pointer from an arena. Most lead into the same arena, which is marked.
-    fn push_from_arena(&mut self, value: usize) {
+    fn push_from_arena(&mut self, word: usize) {
+        let value = self.edge_of_slot(word);
         if value.wrapping_sub(self.base) >= self.committed_end {
             return;
         }
@@ -128,8 +129,8 @@ impl<'h, M: Mode> Marker<'h, M> {
     #[inline(always)]
     fn scan_pair(&mut self, addr: usize) {
         let (first, second) = (Self::word(addr), Self::word(addr + WORD));
-        self.push(first);
-        self.push(second);
+        self.push_slot(first);
+        self.push_slot(second);
     }
 
     #[inline(always)]
@@ -137,7 +138,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         while mask != 0 {
             let word = mask.trailing_zeros() as usize;
             mask &= mask - 1;
-            self.push(Self::word(addr + word * WORD));
+            self.push_slot(Self::word(addr + word * WORD));
         }
     }
 
@@ -146,7 +147,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         while mask != 0 {
             let word = mask.trailing_zeros() as usize;
             mask &= mask - 1;
-            self.push_word(Self::word(addr + word * WORD));
+            self.push_ambiguous_word(Self::word(addr + word * WORD));
         }
     }
 
@@ -173,9 +174,12 @@ impl<'h, M: Mode> Marker<'h, M> {
                 }
             }
             ScanKind::Program if shape.cell_size != 0 => {
+                self.scan_mask(addr, shape.head());
                 self.scan_small_program(addr + shape.header as usize * WORD, end, shape);
             }
             ScanKind::Slice | ScanKind::Program => {
+                self.scan_mask(addr, shape.head());
+                let end = self.faults.end_of_tail(shape, end);
                 let first = addr + shape.header as usize * WORD;
                 self.scan_range(
                     Range { next: first, end, shape: entry.shape().index() as u32, dense: false },
@@ -199,7 +203,10 @@ impl<'h, M: Mode> Marker<'h, M> {
                 let end = self.faults.end_of_bits(space, addr, end);
                 // SAFETY: the page's entry says that objects here have bits.
                 unsafe {
-                    space.layouts().pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot)))
+                    space
+                        .layouts()
+                        .pointer_bits()
+                        .for_each(addr..end, |slot| self.push_slot(Self::word(slot)))
                 };
             }
             ScanKind::Numbered => {
@@ -344,7 +351,11 @@ impl<'h, M: Mode> Marker<'h, M> {
             for slot in (range.next..range.end).step_by(WORD) {
                 // SAFETY: registered slots, handles and the slots of linked frames stay readable while they are roots.
                 // The program may write them with instructions of its own.
-                let value = unsafe { AtomicUsize::from_ptr(slot as *mut usize) }.load(Ordering::Relaxed);
+                let word = unsafe { AtomicUsize::from_ptr(slot as *mut usize) }.load(Ordering::Relaxed);
+                let value = match self.is_tagged() && self.faults.fails(Fault::RootTagIgnored) {
+                    false => self.edge_of_slot(word),
+                    true => word,
+                };
                 let is_edge = value.wrapping_sub(self.base) < self.committed_end;
                 if is_edge && !self.is_marked_base(value) && !self.faults.fails(Fault::MissRoot) {
                     self.push(value);
@@ -363,7 +374,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         if words == 1 {
             // A slice of pointers.
             for slot in (range.next..range.end).step_by(WORD) {
-                self.push(Self::word(slot));
+                self.push_slot(Self::word(slot));
             }
             return;
         }

@@ -8,8 +8,10 @@ use super::asked::{Asked, turns_away};
 use super::bits::MarkBits;
 use super::ephemerons::Pending;
 use super::mode::{
-    Alone, Composed, Concurrent, Mode, NextWork, Scope, Snapshot, Team, Unlimited, UntilAsked,
+    Alone, Composed, Concurrent, InAnyHeap, Mode, NextWork, Scope, Snapshot, Tagged, Team, Unlimited,
+    UntilAsked,
 };
+use super::plain::copy_plain;
 use super::queue::{Graph, MarkTotals, Marker};
 use super::shading::{FREED, MARK_ONLY};
 use super::stack::MarkStacks;
@@ -29,8 +31,8 @@ const AHEAD: usize = 8;
 /// Edges on the stack of a marking that ends late from which on helpers are worth their start.
 const MANY_EDGES: usize = 256;
 
-type StoppedMode<'h, S = Snapshot> = Composed<Alone<'h>, S, Unlimited>;
-type ConcurrentMode<'h> = Composed<Concurrent, Snapshot, UntilAsked<'h>>;
+type StoppedMode<'h, S = InAnyHeap<Snapshot>> = Composed<Alone<'h>, S, Unlimited>;
+type ConcurrentMode<'h, S> = Composed<Concurrent, S, UntilAsked<'h>>;
 type SettlingMode<'h> = Composed<Concurrent, Pending<'h, Snapshot>, UntilAsked<'h>>;
 
 /// What a slice beside the program has done.
@@ -80,6 +82,7 @@ impl MarkSession {
         self.began = clock::monotonic_ns();
         pause.state().ephemerons().begin_marking(true);
         self.stopped((pause.state(), pause.world()), |marker| pause.scan_roots(Collection::Full, marker));
+        copy_plain(pause);
     }
 
     /// Marks beside the program until it is `asked` to stop, with at most so many helpers. Returns the helpers' part.
@@ -108,19 +111,29 @@ impl MarkSession {
             self.add(mine.plus(helped.marked));
         }
         // Alone it takes what barriers have shaded since.
-        let turns_away = turns_away(state.marking_log(), asked);
-        let mode = Composed { team: Concurrent, scope: Snapshot, limit: UntilAsked(&turns_away) };
-        let pagemap = Pagemap::new();
-        let mut marker = Marker::<ConcurrentMode<'_>>::new(graph, &mut self.stacks, &pagemap, mode);
-        let done = marker.mark_all(state.marking_log(), asked) && marker.stacks.are_empty();
-        let totals = marker.totals();
-        drop(marker);
-        self.add(totals);
+        let done = match graph.has_tags() {
+            true => self.mark_alone(Tagged(Snapshot), graph, asked),
+            false => self.mark_alone(Snapshot, graph, asked),
+        };
         if done && ephemerons.are_undecided() {
             ephemerons.begin_settling();
             return self.settle_beside(state, graph, asked, helped);
         }
         MarkedBeside { done, helpers_cpu_ns: helped.cpu_ns, markers: helped.workers + 1 }
+    }
+
+    /// Marks beside the program by this thread alone; whether nothing is left.
+    fn mark_alone<S: Scope>(&mut self, scope: S, graph: Graph<'_>, asked: &Asked<'_>) -> bool {
+        let log = graph.state.marking_log();
+        let turns_away = turns_away(log, asked);
+        let mode = Composed { team: Concurrent, scope, limit: UntilAsked(&turns_away) };
+        let pagemap = Pagemap::new();
+        let mut marker = Marker::<ConcurrentMode<'_, S>>::new(graph, &mut self.stacks, &pagemap, mode);
+        let done = marker.mark_all(log, asked) && marker.stacks.are_empty();
+        let totals = marker.totals();
+        drop(marker);
+        self.add(totals);
+        done
     }
 
     /// Goes on with the fixed point of ephemerons, by the marker thread alone.
@@ -200,7 +213,14 @@ impl MarkSession {
         if ephemerons.of(true).are_undecided() || ephemerons.of(true).is_settling() {
             self.stopped_in((state, world), Pending::new(Snapshot, ephemerons), |marker| {
                 marker.look_again(ephemerons);
-                marker.settle(ephemerons)
+                loop {
+                    marker.settle(ephemerons);
+                    // A value may have led to an object that takes plain stores.
+                    if !marker.follow_copies() {
+                        break;
+                    }
+                    marker.drain();
+                }
             });
         }
         self.totals.plus(self.since)
@@ -211,7 +231,7 @@ impl MarkSession {
         stopped: (&'h State, &'h Stopped<'_>),
         f: impl FnOnce(&mut Marker<'_, StoppedMode<'h>>) -> R,
     ) -> R {
-        self.stopped_in(stopped, Snapshot, f)
+        self.stopped_in(stopped, InAnyHeap(Snapshot), f)
     }
 
     fn stopped_in<'h, S: Scope, R>(
@@ -260,6 +280,8 @@ impl<M: Mode> Marker<'_, M> {
                 self.shade_spans(log.unlogged());
             } else if !helps && (self.rescan.any() || self.world.is_some() && self.rescan.is_beyond()) {
                 self.rescan_overflowed();
+            } else if !helps && self.follow_copies() {
+                // Their edges are on the stack.
             } else if !self.goes_on() {
                 return true;
             }
@@ -330,7 +352,7 @@ impl Marker<'_, StoppedMode<'_>> {
         } else if self.rescan.any() || self.rescan.is_beyond() {
             self.rescan_overflowed();
         } else {
-            return false;
+            return self.follow_copies();
         }
         true
     }

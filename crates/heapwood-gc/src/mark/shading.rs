@@ -6,8 +6,12 @@
 //! allocation bit, and the marking keeps them. Invariant: only objects of the snapshot are shaded, and those that young
 //! collections have marked since.
 
+use crate::inject::Fault;
+use crate::observe::for_each_slot;
 use crate::state::State;
-use heapwood_heap::{Address, ObjectRef};
+use heapwood_heap::{Address, GRANULE, ObjectRef, ScanKind, publication};
+use heapwood_layout::WORD;
+use heapwood_os::threads::watched::AtomicUsize;
 use heapwood_pages::PAGE_SIZE;
 
 /// Set in the address of a cell that is marked and not scanned.
@@ -43,6 +47,27 @@ impl<'s, L: ShadeLog> Shading<'s, L> {
         }
     }
 
+    /// Shades the object that the word of a slot leads to. Without a tag the word may be a number.
+    #[inline]
+    pub(crate) fn slot(&self, word: usize) {
+        let tags = self.state.space().layouts().tags();
+        if !tags.any() {
+            return self.object(word);
+        }
+        if self.state.faults().fails(Fault::ShadedTagIgnored) {
+            return;
+        }
+        let (address, is_tagged) = tags.address(word);
+        // In an arena the chunk is shaded, wherever the word leads.
+        if is_tagged || word.is_multiple_of(GRANULE) || self.is_in_arena(word) {
+            self.object(address);
+        }
+    }
+
+    fn is_in_arena(&self, word: usize) -> bool {
+        self.state.space().arenas().find_chunk(Address::new(word)).is_some()
+    }
+
     /// Shades an object that the program is about to free, if the log has room for it.
     pub(crate) fn freed(&self, object: usize) -> bool {
         !self.state.space().is_unmarked(Address::new(object)) || self.log.note(object | FREED)
@@ -63,9 +88,39 @@ impl<'s, L: ShadeLog> Shading<'s, L> {
         }
     }
 
+    /// Shades all objects to which an old object of `bytes` bytes refers.
+    ///
+    /// # Safety
+    /// 1. The object exists, and has its allocation bit.
+    pub(crate) unsafe fn slots_of(&mut self, object: ObjectRef, bytes: usize) {
+        let space = self.state.space();
+        let mut entry = space.entry_at(object.into());
+        if entry.is(ScanKind::Numbered) {
+            // SAFETY: contract 1; the page's entry says that objects here have numbers.
+            entry = unsafe { space.layouts().numbered_entry(object) };
+        }
+        // SAFETY: contract 1; other threads may store into the words.
+        let load = |at: usize| publication::load(unsafe { AtomicUsize::from_ptr(at as *mut usize) });
+        match entry.kind() {
+            None | Some(ScanKind::NoPointers | ScanKind::Arena | ScanKind::Ephemeron) => {}
+            Some(ScanKind::Trace) => {
+                if let Some(trace) = space.layouts().shape(entry.shape()).trace() {
+                    // SAFETY: contract 1, and its shape has this function.
+                    unsafe { self.all_of(object, bytes / WORD * WORD, trace) };
+                }
+            }
+            Some(ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix) => {
+                let shape = space.layouts().shape(entry.shape());
+                let words = (0..bytes / WORD).filter(|&word| shape.is_ambiguous(word));
+                words.for_each(|word| self.word(load(object.get() + word * WORD)));
+            }
+            Some(_) => for_each_slot(space, object.get(), bytes, |at| self.slot(load(at))),
+        }
+    }
+
     /// Shades the object that a word points to or into, if there is one.
     pub(crate) fn word(&self, word: usize) {
-        if let Some(object) = self.resolve(word) {
+        if let Some(object) = self.resolve(self.state.ambiguous_address(word)) {
             self.object(object);
         }
     }

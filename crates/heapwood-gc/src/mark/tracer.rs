@@ -5,6 +5,7 @@ use super::mode::Mode;
 use super::put_off::{Call, PutOff};
 use super::queue::Marker;
 use super::shading::{ShadeLog, Shading};
+use crate::roots::RootFunction;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{ObjectRef, TraceCall};
@@ -21,8 +22,8 @@ pub(super) struct Target<'a> {
 
 /// The receiver of a trace function's reports.
 trait Visit {
-    /// The address of an object.
-    fn visit(&mut self, addr: usize);
+    /// The word of a slot.
+    fn visit(&mut self, word: usize);
     /// A word that may point to or into one.
     fn word(&mut self, word: usize);
     /// Words of memory.
@@ -32,15 +33,17 @@ trait Visit {
             self.word(unsafe { AtomicUsize::from_ptr(at as *mut usize) }.load(Ordering::Relaxed));
         }
     }
+    /// Bytes that a root function has looked at.
+    fn looked_at(&mut self, _bytes: usize) {}
 }
 
 impl<M: Mode> Visit for Marker<'_, M> {
-    fn visit(&mut self, addr: usize) {
-        self.push(addr);
+    fn visit(&mut self, word: usize) {
+        self.push_slot(word);
     }
 
     fn word(&mut self, word: usize) {
-        self.push_word(word);
+        self.push_ambiguous_word(word);
     }
 
     fn words(&mut self, words: Range<usize>) {
@@ -49,8 +52,8 @@ impl<M: Mode> Visit for Marker<'_, M> {
 }
 
 impl<L: ShadeLog> Visit for Shading<'_, L> {
-    fn visit(&mut self, addr: usize) {
-        self.object(addr);
+    fn visit(&mut self, word: usize) {
+        self.slot(word);
     }
 
     fn word(&mut self, word: usize) {
@@ -130,6 +133,40 @@ pub(crate) unsafe fn report_edges(
     unsafe { trace_object(&mut looker, &mut PutOff::new(&SYSTEM), (object, bytes), trace) };
 }
 
+/// Who looks at what a root function names: objects, or words if the second argument is false.
+struct Roots<'a> {
+    f: &'a mut dyn FnMut(usize, bool),
+    looked_at: usize,
+}
+
+impl Visit for Roots<'_> {
+    fn visit(&mut self, addr: usize) {
+        (self.f)(addr, true);
+    }
+
+    fn word(&mut self, word: usize) {
+        (self.f)(word, false);
+    }
+
+    fn looked_at(&mut self, bytes: usize) {
+        self.looked_at += bytes;
+    }
+}
+
+/// Calls a root function, and `f` with each address of an object that it names, and with each word that may lead to one: for those
+/// the second argument is false. Returns the bytes that it has looked at by itself.
+///
+/// # Safety
+/// 1. The function accepts its argument, and the heap is stopped.
+pub(crate) unsafe fn report_roots(function: RootFunction, f: &mut dyn FnMut(usize, bool)) -> usize {
+    let (mut visitor, mut put_off) = (Roots { f, looked_at: 0 }, PutOff::new(&SYSTEM));
+    let mut target = Target { visitor: &mut visitor, function: None, put_off: &mut put_off };
+    let context = (&raw mut target).cast::<TraceContext>();
+    // SAFETY: contract 1; the function reports to the context it is given, which nobody else uses meanwhile.
+    unsafe { (function.function)(function.argument, context) };
+    visitor.looked_at
+}
+
 /// Reports the pointers of one object to the collector.
 pub struct Tracer<'a>(&'a mut Target<'a>);
 
@@ -144,7 +181,8 @@ impl<'a> Tracer<'a> {
         Tracer(unsafe { &mut *context.cast::<Target<'a>>() })
     }
 
-    /// Reports that the object refers to the object at `addr`. Null and addresses outside the heap are ignored.
+    /// Reports that the object refers to the object at `addr`. Null and addresses outside the heap are ignored. In a heap with
+    /// tags it takes the word of a slot.
     ///
     /// # Safety
     /// 1. Inside the heap, `addr` is the first byte of an object that exists.
@@ -157,6 +195,13 @@ impl<'a> Tracer<'a> {
     #[inline]
     pub fn visit_ambiguous(&mut self, word: usize) {
         self.0.visitor.word(word);
+    }
+
+    /// In a root function: says how many bytes it has looked at for what it names, as it does in each pause. They count as bytes of
+    /// stacks do: so young collections become rare, or end, where that costs more than they save, and a full one is not due before as much
+    /// was allocated.
+    pub fn looked_at(&mut self, bytes: usize) {
+        self.0.visitor.looked_at(bytes);
     }
 
     /// Reports words of which any may point to or into an object.

@@ -9,7 +9,9 @@
 use super::asked::{Asked, turns_away};
 use super::blocks::Blocks;
 use super::marker_pool::MarkerPool;
-use super::mode::{Composed, Concurrent, Full, Scope, Snapshot, Together, Unlimited, UntilAsked};
+use super::mode::{
+    Composed, Concurrent, Full, InAnyHeap, Scope, Snapshot, Tagged, Together, Unlimited, UntilAsked,
+};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::stack::MarkStacks;
 use crate::inject::Fault;
@@ -35,7 +37,7 @@ const MARKING: u32 = 2;
 const BLOCKS_EACH: usize = 4;
 
 type TogetherMode<'h, S> = Composed<Together<'h>, S, Unlimited>;
-type BesideMode<'h> = Composed<Together<'h>, Snapshot, UntilAsked<'h>>;
+type BesideMode<'h, S> = Composed<Together<'h>, S, UntilAsked<'h>>;
 
 /// Shared by the collector and its helpers.
 struct WorkersShared {
@@ -78,8 +80,9 @@ impl Job<'_> {
         begin: impl FnOnce(&mut dyn ScanRoots),
     ) -> MarkTotals {
         match self.part {
+            Part::All if self.graph.has_tags() => self.mark_stopped(Tagged(Full), pool, stacks, waits, begin),
             Part::All => self.mark_stopped(Full, pool, stacks, waits, begin),
-            Part::Rest => self.mark_stopped(Snapshot, pool, stacks, waits, begin),
+            Part::Rest => self.mark_stopped(InAnyHeap(Snapshot), pool, stacks, waits, begin),
             Part::Snapshot(asked) => self.beside_program(asked, pool, stacks, waits),
         }
     }
@@ -109,15 +112,26 @@ impl Job<'_> {
         stacks: &mut MarkStacks,
         waits: bool,
     ) -> MarkTotals {
+        match self.graph.has_tags() {
+            true => self.beside_program_in(Tagged(Snapshot), asked, pool, stacks, waits),
+            false => self.beside_program_in(Snapshot, asked, pool, stacks, waits),
+        }
+    }
+
+    fn beside_program_in<S: Scope>(
+        &self,
+        scope: S,
+        asked: &Asked<'_>,
+        pool: Place<'_>,
+        stacks: &mut MarkStacks,
+        waits: bool,
+    ) -> MarkTotals {
         let log = self.graph.state.marking_log();
         let turns_away = turns_away(log, asked);
-        let mode = Composed {
-            team: Together::beside_program(pool, waits),
-            scope: Snapshot,
-            limit: UntilAsked(&turns_away),
-        };
+        let mode =
+            Composed { team: Together::beside_program(pool, waits), scope, limit: UntilAsked(&turns_away) };
         let pagemap = Pagemap::new();
-        let mut marker = Marker::<BesideMode<'_>>::new(self.graph, stacks, &pagemap, mode);
+        let mut marker = Marker::<BesideMode<'_, S>>::new(self.graph, stacks, &pagemap, mode);
         marker.mark_shared(log, asked, waits);
         marker.totals()
     }

@@ -8,6 +8,7 @@
 //! | [`MARK`] | a full concurrent marking | shades the object in the slot before it is overwritten |
 //! | [`YOUNG`] | young collections | remembers a slot of an old object that gets a pointer to a young one |
 //! | [`VERIFY`] | verify mode | notes the store, so that the verifier finds stores without the barrier |
+//! | [`TAGGED`] | heaps with tags, beside one of these | looks for the value under its tag |
 //!
 //! Most stores go into young objects; the table of young pages lets them pass. A thread's flag changes while the thread
 //! is stopped. Invariants: only such stores change pointer slots of objects that a collection has seen. Stores that
@@ -18,11 +19,12 @@ use super::Mutator;
 use super::store_buffer::StoreBuffer;
 use crate::inject::Fault;
 use crate::mark::{ShadeLog, Shading};
-use crate::state::barrier_bits::{MARK, VERIFY, YOUNG};
+use crate::state::barrier_bits::{MARK, TAGGED, VERIFY, YOUNG};
 use core::ops::Range;
 use core::sync::atomic::Ordering;
 use heapwood_heap::{Address, ObjectRef, ScanKind, Space, Span, publication};
 use heapwood_layout::WORD;
+use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::threads::watched::AtomicUsize;
 
 impl ShadeLog for Mutator {
@@ -32,6 +34,25 @@ impl ShadeLog for Mutator {
     fn note(&self, object: usize) -> bool {
         let _no_preempt = self.record().no_preempt();
         self.shades.push(self.shared().marking_log(), object)
+    }
+}
+
+/// A value of several words that is stored as one: the words that may be pointers.
+#[derive(Clone, Copy, Debug)]
+pub struct ValueWords {
+    /// Its words.
+    pub words: usize,
+    /// A bit for each of its first 64 words that may be a pointer, and no others. Each later one may be.
+    pub mask: u64,
+    /// Whether those words are pointers or null, and nothing else.
+    pub precise: bool,
+}
+
+impl ValueWords {
+    /// The positions of the words that may be pointers.
+    #[inline(always)]
+    fn places(self) -> impl Iterator<Item = usize> {
+        (0..self.words).filter(move |&i| i >= 64 || self.mask >> i & 1 != 0)
     }
 }
 
@@ -93,6 +114,28 @@ impl<'m> WriteBarrier<'m> {
         publication::store(unsafe { AtomicUsize::from_ptr(slot) }, value.get());
     }
 
+    /// Whether some store may have to be announced now. It changes at polls and allocations only.
+    #[inline(always)]
+    pub fn is_active(self) -> bool {
+        self.flag() != 0
+    }
+
+    /// Announces that the caller is about to overwrite a value of several words, from `slot` on, by the one at `value`. The stores
+    /// follow before the next poll or allocation, each of a whole word, so that a marker beside the program reads old words and
+    /// new ones. The barrier finds the object as [`WriteBarrier::write_inside`] does.
+    ///
+    /// # Safety
+    /// 1. The slots are aligned words of an object of this heap without a trace function, or outside it.
+    /// 2. `value` is readable. Where `words` is precise, what slots and value have in those words is null, an address outside the
+    ///    heap, or an object's address. Else it may be anything, and the object's layout says so, too.
+    #[inline(always)]
+    pub unsafe fn before_value(self, slot: *mut usize, value: *const usize, words: ValueWords) {
+        if self.flag() != 0 {
+            // SAFETY: the same contract.
+            unsafe { self.before_value_store(slot.into(), value, words) };
+        }
+    }
+
     /// Copies `words` words from `source` to the slots from `slot` on; the two may overlap.
     ///
     /// # Safety
@@ -116,7 +159,7 @@ impl<'m> WriteBarrier<'m> {
             unsafe {
                 let value = AtomicUsize::from_ptr(source.add(i).cast_mut()).load(Ordering::Relaxed);
                 if remembers {
-                    self.remember(Some(object), slot.add(i) as usize, value);
+                    self.remember(Some(object), slot.add(i) as usize, self.leads_to(barrier, value));
                 }
                 AtomicUsize::from_ptr(slot.add(i)).store(value, Ordering::Relaxed);
             }
@@ -171,12 +214,57 @@ impl<'m> WriteBarrier<'m> {
         }
     }
 
+    /// Announces plain stores into any slots of an object of `bytes` bytes: the whole object counts as stored into. The stores
+    /// follow before the next poll or allocation. An active marking is told what its slots refer to now, so it comes before them.
+    ///
+    /// # Safety
+    /// 1. `object` is the first byte of an object of this heap that exists, outside of arenas.
+    pub(crate) unsafe fn dirty(self, object: ObjectRef, bytes: usize) {
+        let barrier = self.flag();
+        if barrier == 0 {
+            return;
+        }
+        publication::observe();
+        let state = self.0.shared();
+        if barrier & MARK != 0 && !state.faults().fails(Fault::DirtyUnshaded) {
+            // SAFETY: contract 1.
+            unsafe { self.shade_object(object, bytes) };
+        }
+        if !state.faults().fails(Fault::DirtyNotRecorded) {
+            self.remember_object(object);
+        }
+        if barrier & VERIFY != 0 {
+            self.note(object, object.into(), bytes / WORD);
+        }
+    }
+
+    /// Shades all objects to which an object refers, if it is of the active marking's snapshot.
+    ///
+    /// # Safety
+    /// 1. As for [`WriteBarrier::dirty`].
+    pub(crate) unsafe fn shade_object(self, object: ObjectRef, bytes: usize) {
+        if self.flag() & MARK != 0 && self.space().is_old(object.into()) {
+            // SAFETY: contract 1; it has its allocation bit.
+            unsafe { Shading::of(self.0.shared(), self.0).slots_of(object, bytes) };
+        }
+    }
+
+    /// Remembers all slots of an object for the next young collection, if it is old.
+    pub(crate) fn remember_object(self, object: ObjectRef) {
+        if self.flag() & YOUNG != 0
+            && self.0.stores.is_remembered(self.space(), object.get())
+            && self.space().may_be_old(object.into())
+        {
+            self.stores().object(self.0.shared().remembered(), object.get());
+        }
+    }
+
     /// Takes over the heap's flag, and the limits of the cycle that begins. The thread is stopped, or about to be
     /// attached.
     pub(crate) fn begin_cycle(self) {
         let state = self.0.shared();
         self.0.stores.begin_cycle(state.space().young_pages(), state.remembered().most_stores());
-        self.0.barrier.store(state.barrier(), Ordering::Relaxed);
+        self.0.barrier.store(state.barrier_flag(), Ordering::Relaxed);
     }
 
     /// Makes its entries readable, as long as the thread is stopped. Returns the number of stores that took the slow
@@ -261,19 +349,111 @@ impl<'m> WriteBarrier<'m> {
         }
     }
 
+    /// Where a word leads that is stored.
+    #[inline]
+    fn leads_to(self, barrier: u32, word: usize) -> usize {
+        match barrier & TAGGED != 0 && !self.0.shared().faults().fails(Fault::StoredTagIgnored) {
+            true => self.space().layouts().tags().address(word).0,
+            false => word,
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn before_rare_store(self, barrier: u32, object: Option<ObjectRef>, slot: Address, value: Address) {
+        let value = Address::new(self.leads_to(barrier, value.get()));
+        if barrier == YOUNG | TAGGED && !self.may_be_remembered(object, slot.get(), value.get()) {
+            return;
+        }
         if barrier & MARK != 0 {
             self.shade_overwritten(object, slot.get(), 1, Some(value.get()));
         }
         if barrier & YOUNG != 0 && self.0.stores.is_remembered(self.space(), slot.get()) {
             self.remember(object, slot.get(), value.get());
         }
+        if barrier & VERIFY != 0 && self.0.types().writes_values_whole() {
+            self.check_target(slot, value);
+        }
         if barrier & VERIFY != 0
             && let Some(object) = object.or_else(|| self.space().find(slot).map(|found| found.base))
         {
             self.note(object, slot, 1);
+        }
+    }
+
+    /// The slow path of a store of several words. What most stores need first.
+    ///
+    /// # Safety
+    /// 1. As for [`WriteBarrier::before_value`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn before_value_store(self, slot: Address, value: *const usize, words: ValueWords) {
+        let barrier = self.flag();
+        publication::observe();
+        if barrier == YOUNG {
+            if !self.stores().count() {
+                self.end_remembering();
+                return;
+            }
+            let (space, slot) = (self.space(), slot.get());
+            // SAFETY: the slots lie in an object or outside the heap, and the value is readable.
+            let may_be = || unsafe { self.0.stores.value_may_be_remembered(space, slot, value, words.mask) };
+            if words.words <= 64 && !may_be() {
+                return;
+            }
+        }
+        // SAFETY: the same contract.
+        unsafe { self.before_rare_value(barrier, slot, value, words) };
+    }
+
+    /// What each word's store would do, before the first of them. Words that may be anything are looked up, both old ones and new
+    /// ones, since nothing says which of the two is a pointer.
+    ///
+    /// # Safety
+    /// 1. As for [`WriteBarrier::before_value`].
+    #[cold]
+    #[inline(never)]
+    unsafe fn before_rare_value(self, barrier: u32, slot: Address, value: *const usize, words: ValueWords) {
+        let at = |i: usize| slot.get() + i * WORD;
+        // Volatile: a word that may be anything may be padding. SAFETY: contract 2.
+        let new = |i: usize| self.leads_to(barrier, unsafe { value.add(i).read_volatile() });
+        // If the first word's page is young, so is the object.
+        if self.0.stores.is_remembered(self.space(), slot.get()) {
+            let faults = self.0.shared().faults();
+            if barrier & MARK != 0 && !faults.fails(Fault::ShadeSkipped) {
+                let shading = Shading::of(self.0.shared(), self.0);
+                for i in words.places() {
+                    // SAFETY: contract 1; other threads may store into the words.
+                    let old = publication::load(unsafe { AtomicUsize::from_ptr(at(i) as *mut usize) });
+                    let old = if faults.fails(Fault::ShadeAfterStore) { new(i) } else { old };
+                    match words.precise {
+                        true => shading.slot(old),
+                        false => shading.word(old),
+                    }
+                }
+            }
+            if barrier & YOUNG != 0 {
+                words.places().for_each(|i| self.remember(None, at(i), new(i)));
+            }
+        }
+        if barrier & VERIFY != 0 {
+            if words.precise && self.0.types().writes_values_whole() {
+                let check = |i| self.check_target(Address::new(at(i)), Address::new(new(i)));
+                words.places().for_each(check);
+            }
+            if let Some(found) = self.space().find(slot) {
+                self.note(found.base, slot, words.words);
+            }
+        }
+    }
+
+    /// In verify mode: ends the process if a precise slot is about to lead out of the heap. An interface whose slots hold pointers
+    /// only has none outside its heap.
+    fn check_target(self, slot: Address, value: Address) {
+        if value != Address::new(0) && !self.space().contains(value) {
+            corrupt(format_args!(
+                "a store puts {value:#x} into the slot at {slot:#x}, where this heap has no object: is it a pointer of another heap?"
+            ));
         }
     }
 
@@ -290,8 +470,8 @@ impl<'m> WriteBarrier<'m> {
     #[cold]
     fn end_remembering(self) -> bool {
         self.0.shared().remembered().overflow();
-        let barrier = self.flag();
-        self.0.barrier.store(barrier & !YOUNG, Ordering::Relaxed);
+        let left = self.flag() & !YOUNG;
+        self.0.barrier.store(if left == TAGGED { 0 } else { left }, Ordering::Relaxed);
         false
     }
 
@@ -366,7 +546,7 @@ impl<'m> WriteBarrier<'m> {
             Some(ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix) => {
                 (0..words).for_each(|i| shading.word(old(i)))
             }
-            Some(_) => (0..words).for_each(|i| shading.object(old(i))),
+            Some(_) => (0..words).for_each(|i| shading.slot(old(i))),
         }
     }
 

@@ -9,6 +9,7 @@
 //! | `no_preempt` | no-preempt regions, in which no signal stops the thread |
 //! | `interrupt` | stops by signal |
 //! | `safepoint` | safepoints, and blocking regions, which count as stops |
+//! | `suspend` | threads that stay stopped on the program's request |
 //! | `switch` | switches to another stack |
 //! | `barrier` | the write barrier |
 //! | `store_buffer` | the stores that the next young collection has to know |
@@ -16,7 +17,10 @@
 //! | `thread` | its thread: who it is, whether it runs, its stacks |
 //! | `types` | the types that its thread allocates |
 //! | `type_cache` | the cache of their shapes |
+//! | `open_region` | a blocking region with a beginning and an end |
 //! | `region` | how long it has been in a blocking region |
+//! | `reserve` | what it keeps for allocations that would fail |
+//! | `no_collection` | whether it is in a region without collections, and what it owes |
 //! | `registry` | all mutators of a heap, and stopping them |
 //! | `program_call` | calls of the program in the middle of a collection |
 //! | `model` | loom's models of `stop`, `thread_record` and `registry` |
@@ -30,14 +34,18 @@ pub(crate) mod barrier;
 pub(crate) mod interrupt;
 #[cfg(all(test, loom))]
 mod model;
+pub(crate) mod no_collection;
 pub(crate) mod no_preempt;
+mod open_region;
 mod program_call;
 pub(crate) mod region;
 pub(crate) mod registry;
+mod reserve;
 mod safepoint;
 mod shade_buffer;
 mod stop;
 mod store_buffer;
+mod suspend;
 pub(crate) mod switch;
 mod thread;
 pub(crate) mod thread_record;
@@ -59,14 +67,17 @@ use heapwood_heap::{
 use heapwood_os::threads::stack::thread_pointer;
 use heapwood_os::threads::sync::{AtomicU32, Futex};
 use heapwood_os::{KernelRef, OsError, Reservation};
+use no_collection::NoCollection;
+use open_region::{OpenRegion, StackCopy};
 use region::Regions;
 use registry::{Link, Member, Members};
+use reserve::Reserve;
 use shade_buffer::ShadeBuffer;
 use stop::Gate;
 pub(crate) use stop::ThreadState;
 use store_buffer::RecordedStores;
 use thread::MutatorThread;
-use thread_record::ThreadRecord;
+use thread_record::{Left, ThreadRecord};
 use type_cache::TypeCache;
 
 /// A thread's part in a heap.
@@ -92,10 +103,18 @@ pub struct Mutator {
     /// The types that its thread allocates.
     type_cache: TypeCache,
     client: Client,
+    /// The blocking region that has a beginning and an end, while there is one.
+    open_region: OpenRegion,
+    /// What it keeps for allocations that would fail.
+    reserve: Reserve,
+    /// Whether its thread is in a region without collections.
+    no_collection: NoCollection,
     /// Called, on its thread, when it is taken from that.
     farewell: Cell<Option<fn()>>,
     /// The spans and pages that its thread owns, beside the allocation buffers. Few of its last pages are ever touched.
     cache: ThreadCache,
+    /// Words of its stack, while a blocking region is open that has a beginning and an end.
+    stack_copy: StackCopy,
 }
 
 /// Words for the client that attached the thread; zero when the thread is attached.
@@ -158,6 +177,9 @@ impl Mutator {
             (*place).type_cache.set_writes_whole(false);
             (&raw mut (*place).client).write_bytes(0, 1);
             (&raw mut (*place).farewell).write(Cell::new(None));
+            (*place).open_region.close();
+            (&raw mut (*place).reserve).write(Reserve::default());
+            (&raw mut (*place).no_collection).write(NoCollection::default());
         }
     }
 
@@ -167,11 +189,60 @@ impl Mutator {
         if let Some(farewell) = self.farewell.take() {
             farewell();
         }
-        self.thread.clear_stack();
-        self.frames.clear();
+        // Of a mutator that rests, or is in a blocking region, a collector may read both now. Its frames and its stack's words stay where
+        // they are until it has left the registry.
+        if !self.gate().is_blocked() {
+            self.thread.clear_stack();
+            self.frames.clear();
+        }
         self.record().quit(self);
         // Wakes a thread that waits for it to leave, or for memory that it had cached.
-        self.shared().wakeup().mutator_left(|| true);
+        self.shared().wakeup().mutator_left(true);
+    }
+
+    /// Its thread leaves the heap for good, and the mutator stays: until another thread [takes](Mutator::adopt) it, it is as good as
+    /// stopped, without a stack. In verify mode its buffers are returned, so that inline allocation reports a late use.
+    pub(crate) fn leave_behind(&self) {
+        let record = self.record();
+        {
+            // A signal would stop the thread with the locks by which buffers are returned, for which the collector waits.
+            let _no_preempt = record.no_preempt();
+            self.thread.clear_stack();
+            self.thread.regions().begin();
+            if self.shared().verifies() {
+                self.flush();
+            }
+            record.quit(self);
+            record.unlink(self);
+        }
+        self.shared().wakeup().mutator_left(true);
+    }
+
+    /// Marks it as given away. The caller holds the registry's lock; its thread has left it behind.
+    pub(crate) fn mark_given(&self) {
+        self.thread.give();
+    }
+
+    /// Whether it was given away, and not taken.
+    pub(crate) fn is_given(&self) -> bool {
+        self.thread.is_given()
+    }
+
+    /// Gives a mutator that was given away to the calling thread, which enters its heap at this level.
+    ///
+    /// # Safety
+    /// 1. The caller holds the registry's lock, so that no collector looks at it, and it is given away.
+    /// 2. Only this thread uses the record, which lives as long as the thread.
+    pub(crate) unsafe fn adopt(
+        place: NonNull<Mutator>,
+        stack: ThreadStack,
+        record: &ThreadRecord<Mutator>,
+        left: Left,
+    ) {
+        // SAFETY: contract 1: it is nobody's, and no reference to its thread's part exists.
+        unsafe { (&raw mut (*place.as_ptr()).thread).write(MutatorThread::here(stack, record)) };
+        // SAFETY: contracts 1 and 2.
+        unsafe { record.link(place.as_ref(), left) };
     }
 
     /// Whether it is the calling thread's.
@@ -188,7 +259,24 @@ impl Mutator {
     /// In a forked child: gives its thread, the calling one, its number in this process. Nobody asks it to stop.
     pub(crate) fn enter_child(&self, thread: u32) {
         self.thread.set_number(thread);
+        self.thread.suspended().set(false);
+        self.forget_request();
+    }
+
+    /// In a forked child: nobody asks it to stop.
+    pub(crate) fn forget_request(&self) {
         self.poll.store(0, Ordering::Relaxed);
+    }
+
+    /// What it keeps for allocations that would fail.
+    pub(crate) fn room_kept(&self) -> &Reserve {
+        &self.reserve
+    }
+
+    /// Whether its thread is in a region without collections, and what it owes.
+    #[inline(always)]
+    pub(crate) fn no_collection(&self) -> &NoCollection {
+        &self.no_collection
     }
 
     /// Its blocking regions.
@@ -276,6 +364,11 @@ impl Mutator {
         self.find(addr).or_else(|| self.shared().space().find(Address::new(addr)))
     }
 
+    /// Whether a word of the stack that the stopped thread is on lies below the words in use.
+    pub(crate) fn has_left(&self, word: usize) -> bool {
+        self.thread.stack().was_left(word)
+    }
+
     /// The right to its allocation buffers: the holder of a reference to a mutator is its thread, or has stopped it.
     #[inline(always)]
     pub(crate) fn owned(&self) -> Owner<'_> {
@@ -302,6 +395,7 @@ impl Mutator {
             stack: stack.then_some(self.thread.stack()),
             arenas: self.owned(),
             cells: cells.then(|| self.owned().keeping_runs(true)),
+            saved: if stack { self.open_region.copied(&self.stack_copy) } else { 0..0 },
         }
     }
 
@@ -327,6 +421,7 @@ impl Mutator {
     fn misuse(&self) -> MisuseError {
         match self.thread.owner() {
             0 => MisuseError::Detached,
+            _ if self.is_given() => MisuseError::Given,
             owner if owner != thread_pointer() => {
                 match self.shared().marking_threads().is_helping(thread_pointer()) {
                     // A trace function runs on a helper thread.
@@ -364,7 +459,23 @@ impl Member for Mutator {
         }
     }
 
+    fn ask(&self) {
+        if !self.is_suspended() {
+            self.gate().request();
+        }
+    }
+
+    fn tell_to_go_on(&self) {
+        if !self.is_suspended() {
+            self.gate().resume();
+        }
+    }
+
     fn flush(&self) {
+        debug_assert!(
+            !self.is_mine() || !self.gate().is_running() || self.is_in_no_preempt(),
+            "a signal could stop this thread with locks that its collector waits for"
+        );
         self.stores.buffer().close();
         self.shades.hand_in(self.shared().marking_log());
         self.owned().flush();
@@ -376,6 +487,10 @@ impl Member for Mutator {
 
     fn is_of(&self, thread: usize) -> bool {
         self.thread.owner() == thread
+    }
+
+    fn survives(&self, thread: usize) -> bool {
+        self.is_of(thread) || self.is_given()
     }
 
     fn is_gone(&self) -> bool {

@@ -171,6 +171,19 @@ impl Thread<'_> {
         self.away(ThreadState::InNative, |_| true, |_| ());
     }
 
+    /// Rests in its first heap, and enters it again, stopped meanwhile in its others.
+    fn rest(&self) {
+        let mutator = &self.mutators[0];
+        self.record.rest(mutator, ThreadState::InNative);
+        self.away(ThreadState::AtSafepoint, |_| true, |left| self.record.wake(mutator, left));
+    }
+
+    fn run_and_rest(&self) {
+        self.run();
+        self.rest();
+        self.run();
+    }
+
     fn run_and_block(&self) {
         self.run();
         self.block();
@@ -261,6 +274,43 @@ fn a_polling_mutator_never_touches_the_heap_while_stopped() {
 #[test]
 fn a_blocking_region_is_a_stop() {
     model::<1>(3, true, |thread| thread.run_and_block(), collect_twice);
+}
+
+#[test]
+fn a_mutator_that_rests_is_stopped() {
+    model::<1>(3, true, |thread| thread.run_and_rest(), collect_twice);
+}
+
+#[test]
+fn a_mutator_rests_in_one_heap_of_two() {
+    model::<2>(
+        2,
+        true,
+        |thread| {
+            thread.run_and_rest();
+            thread.poll();
+        },
+        |world| {
+            world.heaps[0].collect();
+            world.heaps[1].collect();
+        },
+    );
+}
+
+/// In a region without collections of its first heap a thread collects the second.
+#[test]
+fn a_thread_that_collects_another_heap_stays_in_its_region() {
+    model::<2>(
+        2,
+        true,
+        |thread| {
+            thread.run();
+            thread.collect(1, |is_collected| is_collected);
+            thread.run();
+            thread.rest();
+        },
+        |world| world.heaps[0].collect(),
+    );
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Regions {
     }
 
     /// Its thread begins a region.
-    pub(super) fn begin(&self) {
+    pub(crate) fn begin(&self) {
         // 0 means none.
         let next = self.count.load(Ordering::Relaxed).wrapping_add(1).max(1);
         self.count.store(next, Ordering::Relaxed);

@@ -6,7 +6,7 @@
 use super::stop::Gate;
 use crate::lock_order::REGISTRY;
 use core::cell::Cell;
-use core::ops::Range;
+use core::ops::{Range, RangeInclusive};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
@@ -33,6 +33,14 @@ pub(crate) trait Member: Sized {
     fn next(&self) -> &Cell<*const Self>;
     /// About to be attached: from now on a collection finds it. The caller holds the lock.
     fn join(&self) {}
+    /// Asks it to stop, until it is told to go on; one that is suspended was asked before. The caller holds the lock.
+    fn ask(&self) {
+        self.gate().request();
+    }
+    /// Tells it to go on, unless it is suspended. The caller holds the lock.
+    fn tell_to_go_on(&self) {
+        self.gate().resume();
+    }
     /// Returns its cached memory. It is stopped.
     fn flush(&self);
     /// Its thread was asked to stop: sends it a signal, if its heap stops threads by signals. If the thread has ended,
@@ -49,6 +57,10 @@ pub(crate) trait Member: Sized {
     /// Whether its thread has this thread pointer.
     fn is_of(&self, _thread: usize) -> bool {
         true
+    }
+    /// Whether it is in use in a forked child whose thread has this thread pointer.
+    fn survives(&self, thread: usize) -> bool {
+        self.is_of(thread)
     }
     /// Releases its memory.
     ///
@@ -128,9 +140,13 @@ impl<M: Member> Members<'_, M> {
     /// Stops all mutators, by signals if `by_signals`. Calls `waits` with a mutator that has kept it waiting, and the
     /// seconds so far. Returns the last mutator that it waited for, and the nanoseconds from the first request until that was
     /// seen to have stopped; all others had stopped by then. `None` if it waited for none.
-    pub(crate) fn stop(&self, by_signals: bool, mut waits: impl FnMut(&M, u32)) -> Option<(&M, u64)> {
+    pub(crate) fn stop(
+        &self,
+        by_signals: bool,
+        mut waits: impl FnMut(&M, RangeInclusive<u32>),
+    ) -> Option<(&M, u64)> {
         let (asked, mut last) = (monotonic_ns(), None);
-        self.iter().for_each(|m| m.gate().request());
+        self.iter().for_each(M::ask);
         if by_signals {
             self.iter().filter(|m| !m.gate().has_stopped()).for_each(M::interrupt);
         }
@@ -149,9 +165,10 @@ impl<M: Member> Members<'_, M> {
                     patience = (patience * 2).min(SEND_SELDOM);
                     send_after = waited + patience;
                 }
-                if waited.as_secs() > told {
-                    told = waited.as_secs();
-                    waits(mutator, told as u32);
+                let seconds = waited.as_secs() as u32;
+                if seconds > told {
+                    waits(mutator, told + 1..=seconds);
+                    told = seconds;
                 }
             }
             last = Some((mutator, monotonic_ns().saturating_sub(asked)));
@@ -168,7 +185,7 @@ impl<M: Member> Members<'_, M> {
         if let Some(running) = self.iter().find(|m| m.gate().is_running()) {
             return Err(running);
         }
-        self.iter().for_each(|m| m.gate().request());
+        self.iter().for_each(M::ask);
         let stopped = |m: &&M| loop {
             let left = patience();
             if m.gate().await_stopped_for(left) || left.is_zero() {
@@ -187,18 +204,18 @@ impl<M: Member> Members<'_, M> {
     /// Calls `f` with a mutator that has stopped of its own accord, and keeps it stopped meanwhile; returns whether it
     /// had stopped.
     pub(crate) fn with_stopped(&self, mutator: &M, f: impl FnOnce(&M)) -> bool {
-        mutator.gate().request();
+        mutator.ask();
         let stopped = mutator.gate().has_stopped();
         if stopped {
             f(mutator);
         }
-        mutator.gate().resume();
+        mutator.tell_to_go_on();
         stopped
     }
 
-    /// Resumes all mutators.
+    /// Resumes all mutators but those that are suspended.
     pub(crate) fn resume(&self) {
-        self.iter().for_each(|m| m.gate().resume());
+        self.iter().for_each(M::tell_to_go_on);
     }
 }
 
@@ -249,7 +266,7 @@ impl<M: Member> Registry<M> {
         // SAFETY: the list holds attached mutators, and the lock is held. Mutators that stay in it are not written.
         unsafe {
             while let Some(mutator) = (*link).as_ref() {
-                if mutator.is_of(survivor) {
+                if mutator.survives(survivor) {
                     *link = mutator.next().get();
                     mutator.next().set(mine);
                     mine = mutator;

@@ -16,7 +16,7 @@ impl Mutator {
     /// Whether a collector wants this thread stopped.
     #[inline(always)]
     pub(crate) fn is_asked_to_stop(&self) -> bool {
-        self.poll.load(Ordering::Relaxed) != 0
+        self.gate().is_asked()
     }
 
     /// Whether a collector of one of its thread's heaps wants it stopped: a thread that allocates in one heap answers
@@ -26,10 +26,16 @@ impl Mutator {
         self.is_asked_to_stop() || self.record().any_in_turn(Mutator::is_asked_to_stop)
     }
 
+    /// Whether its next poll would take the slow path.
+    #[inline(always)]
+    pub(crate) fn is_polled_for(&self) -> bool {
+        self.poll.load(Ordering::Relaxed) != 0
+    }
+
     /// Stops here if a collector asks for it.
     #[inline(always)]
     pub fn safepoint(&self) {
-        if self.is_asked_to_stop() {
+        if self.poll.load(Ordering::Relaxed) != 0 {
             self.safepoint_slow();
         }
     }
@@ -39,8 +45,16 @@ impl Mutator {
     #[cold]
     pub fn safepoint_slow(&self) {
         if self.check().is_ok() {
+            self.gate().answer_program();
             let _ = self.away(ThreadState::AtSafepoint, || ());
         }
+    }
+
+    /// Has the next poll of its thread take the slow path, once, though no collector asks: for code that polls the word itself and
+    /// looks what it was for. It takes no lock and makes no system call, so a signal handler may call it, on any thread while this
+    /// one is attached.
+    pub fn request_poll(&self) {
+        self.gate().request_poll();
     }
 
     /// Runs `f` while collections go on without this thread, in all heaps to which it is attached. `f` must not touch
@@ -80,11 +94,55 @@ impl Mutator {
         Ok(f())
     }
 
+    /// Begins a blocking region that [`Mutator::end_blocking`] ends, in the same function: for what cannot be a closure. Meanwhile
+    /// nothing of the thread's heaps is touched. Variables of this function that are used afterwards are led to by another root; those
+    /// of its callers are seen.
+    ///
+    /// # Errors
+    /// As for [`Mutator::blocking`], and in a blocking region.
+    #[inline(never)]
+    pub fn begin_blocking(&self) -> Result<(), MisuseError> {
+        self.check()?;
+        self.check_outside()?;
+        with_registers_pushed(|lowest| {
+            let (record, how) = (self.record(), ThreadState::InNative);
+            if !self.thread.stack().note(lowest) {
+                return Err(MisuseError::OtherStack);
+            }
+            // The frames from here to the caller go, and registers that they have saved with them.
+            self.open_region.open(&self.stack_copy, lowest, self.thread.stack().end_above(lowest));
+            let holds = record.iter().any(|m| m.owned().holds_something());
+            let _ = record.leave(how, |other| other.is_stopped_at(lowest, Some(self.thread.stack()), how));
+            record.iter().for_each(|m| m.shared().wakeup().mutator_left(holds));
+            Ok(())
+        })
+    }
+
+    /// Ends the region that [`Mutator::begin_blocking`] has begun.
+    ///
+    /// # Errors
+    /// None was begun, or another thread's was; or a region that began later, of this heap or another, has not ended.
+    #[inline(never)]
+    pub fn end_blocking(&self) -> Result<(), MisuseError> {
+        match self.check() {
+            Err(MisuseError::InNative) if self.open_region.is_open() => {}
+            Err(MisuseError::InNative) | Ok(()) => return Err(MisuseError::NoRegion),
+            other => return other,
+        }
+        let record = self.record();
+        let left = record.left_last(self, ThreadState::InNative).ok_or(MisuseError::LaterRegion)?;
+        drop(Back { record, left });
+        self.open_region.close();
+        Ok(())
+    }
+
     /// Runs `f` while its thread is stopped in all its heaps, except those that know another stack of it.
     ///
     /// # Errors
-    /// The thread runs on another stack than that with which it was attached; its words may be unreadable.
+    /// The thread runs on another stack than that with which it was attached; its words may be unreadable. Or it is in a region
+    /// without collections of this heap.
     pub(crate) fn away<R>(&self, how: ThreadState, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
+        self.check_outside()?;
         with_registers_pushed(|lowest| {
             let record = self.record();
             if !self.thread.stack().note(lowest) {
@@ -95,15 +153,24 @@ impl Mutator {
             let left = record.leave(how, |other| other.is_stopped_at(lowest, Some(self.thread.stack()), how));
             let _back = Back { record, left };
             if how == ThreadState::InNative {
-                record.iter().for_each(|m| m.shared().wakeup().mutator_left(|| holds));
+                record.iter().for_each(|m| m.shared().wakeup().mutator_left(holds));
             }
             Ok(f())
         })
     }
 
+    /// Refuses what would stop a thread in a region without collections.
+    pub(crate) fn check_outside(&self) -> Result<(), MisuseError> {
+        if self.no_collection().is_inside() { Err(MisuseError::NoCollection) } else { Ok(()) }
+    }
+
     /// Notes that its stack is in use from `lowest` on; false if that does not lie in it. If only the end of its stack
-    /// is known, the thread is on it if the stack `beside` has the same end.
+    /// is known, the thread is on it if the stack `beside` has the same end. False as well in a region without collections.
     fn is_stopped_at(&self, lowest: usize, beside: Option<&ThreadStack>, how: ThreadState) -> bool {
+        if self.no_collection().is_inside() {
+            // Whatever the thread waits for, this heap's collectors wait for the end of the region.
+            return false;
+        }
         let noted = self.thread.stack().note_beside(lowest, beside);
         if noted && how == ThreadState::InNative {
             self.thread.regions().begin();
@@ -145,7 +212,7 @@ impl Drop for Again<'_> {
         let holds = record.iter().any(|m| m.owned().holds_something());
         // The region's own end enters them.
         let _ = record.leave(how, |other| other.is_stopped_at(lowest, Some(mutator.thread.stack()), how));
-        record.iter().for_each(|m| m.shared().wakeup().mutator_left(|| holds));
+        record.iter().for_each(|m| m.shared().wakeup().mutator_left(holds));
     }
 }
 

@@ -1,7 +1,7 @@
 //! The stop protocol, a handshake with each mutator: a collector asks, the mutator answers at its next poll.
 //!
 //! A mutator's gate has two words. The collector writes `poll`: 1 asks the mutator to stop. A mutator that sleeps until
-//! the word is 0 makes it 2, so that the collector wakes only sleepers. The mutator's thread writes `state`:
+//! the word is 0 makes it 2, so that the collector wakes only sleepers. Another bit is the program's, which no side waits for. The mutator's thread writes `state`:
 //!
 //! ```text
 //!   RUNNING --poll seen, or the thread waits inside the library--> AT_SAFEPOINT --poll 0--> RUNNING
@@ -23,6 +23,10 @@ pub(super) const RUNNING: u32 = 0;
 const ASKED: u32 = 1;
 /// Asked, and the mutator sleeps.
 const SLEPT_ON: u32 = 2;
+/// The bits of a collector.
+const BY_COLLECTOR: u32 = ASKED | SLEPT_ON;
+/// Beside those: the program wants this thread's next poll to take its slow path.
+const BY_PROGRAM: u32 = 4;
 
 /// Why a mutator may not touch its heap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,7 +81,19 @@ impl<'a> Gate<'a> {
     /// Whether a collector asks it to stop.
     #[inline(always)]
     pub(crate) fn is_asked(self) -> bool {
-        self.poll.load(Ordering::Acquire) != 0
+        self.poll.load(Ordering::Acquire) & BY_COLLECTOR != 0
+    }
+
+    /// Wants the thread's next poll to take its slow path: on any thread, in a signal handler, too.
+    pub(super) fn request_poll(self) {
+        self.poll.fetch_or(BY_PROGRAM, Ordering::Relaxed);
+    }
+
+    /// Its thread polls.
+    pub(crate) fn answer_program(self) {
+        if self.poll.load(Ordering::Relaxed) & BY_PROGRAM != 0 {
+            self.poll.fetch_and(!BY_PROGRAM, Ordering::Relaxed);
+        }
     }
 
     /// Its thread: leaves the heap. A fence follows, and then `wake_collector`. The words that the collector must see
@@ -100,24 +116,26 @@ impl<'a> Gate<'a> {
 
     /// Its thread, which has left: waits until no collector asks any more.
     pub(super) fn sleep_while_asked(self) {
-        if spin_until(|| self.poll.load(Ordering::Acquire) == 0) {
+        if spin_until(|| !self.is_asked()) {
             return;
         }
         loop {
-            match self.poll.load(Ordering::Acquire) {
+            let word = self.poll.load(Ordering::Acquire);
+            match word & BY_COLLECTOR {
                 0 => return,
                 ASKED => {
                     // If the collector no longer asks, the next turn sees that.
-                    let _ = self.poll.compare_exchange(ASKED, SLEPT_ON, Ordering::Relaxed, Ordering::Relaxed);
+                    let slept_on = word & BY_PROGRAM | SLEPT_ON;
+                    let _ = self.poll.compare_exchange(word, slept_on, Ordering::Relaxed, Ordering::Relaxed);
                 }
-                _ => wait(self.poll, SLEPT_ON),
+                _ => wait(self.poll, word),
             }
         }
     }
 
     /// Collector: asks the mutator to stop.
     pub(super) fn request(self) {
-        self.poll.store(ASKED, Ordering::Relaxed);
+        self.poll.fetch_or(ASKED, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 
@@ -136,7 +154,7 @@ impl<'a> Gate<'a> {
 
     /// Collector: lets the mutator go on. Waking a thread is expensive, so it wakes only a sleeper.
     pub(super) fn resume(self) {
-        if self.poll.swap(0, Ordering::Release) == SLEPT_ON {
+        if self.poll.fetch_and(!BY_COLLECTOR, Ordering::Release) & BY_COLLECTOR == SLEPT_ON {
             wake(self.poll, i32::MAX);
         }
     }

@@ -81,6 +81,46 @@ impl RecordedStores {
     }
 }
 
+impl RecordedStores {
+    /// The same for a value of several words, of which those of the mask may be pointers, that is about to be stored from `slot` on.
+    ///
+    /// # Safety
+    /// 1. The words of the mask are readable.
+    #[inline(always)]
+    pub(super) unsafe fn value_may_be_remembered(
+        &self,
+        space: &Space,
+        slot: usize,
+        value: *const usize,
+        mut mask: u64,
+    ) -> bool {
+        let young_pages = self.young_pages.get();
+        let committed_end = space.committed_end();
+        let at = young_pages.offset(slot);
+        // SAFETY: the offsets are below the committed_end where they are used; the view is of this cycle; contract 1. (Volatile: a
+        // word may be padding.)
+        unsafe {
+            if at >= committed_end || young_pages.is_young_page(at) {
+                return false;
+            }
+            self.buffer.count_long();
+            while mask != 0 {
+                let i = mask.trailing_zeros() as usize;
+                mask &= mask - 1;
+                let target = young_pages.offset(value.add(i).read_volatile());
+                if target >= committed_end || young_pages.is_old(target) {
+                    continue;
+                }
+                let is_known = young_pages.is_in_arena(target) && !space.layouts().has_trace_functions();
+                if !is_known && !self.buffer.has_slot(slot + i * size_of::<usize>()) {
+                    return true;
+                }
+            }
+            false
+        }
+    }
+}
+
 /// The store buffer of a mutator.
 pub(super) struct StoreBuffer {
     /// The next word of the chunk, and the chunk's end; both null without a chunk.

@@ -5,9 +5,13 @@ use super::region::Regions;
 use super::stop::Gate;
 use super::thread_record::{Part, Place, ThreadRecord};
 use crate::roots::ThreadStack;
+use core::cell::Cell;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_os::threads::stack::{thread_id, thread_pointer};
 use heapwood_os::threads::sync::Futex;
+
+/// The owner of a mutator that its thread has given away; 0 is that of one whose thread is gone.
+const GIVEN: usize = 1;
 
 /// The thread of a mutator.
 #[repr(C)]
@@ -23,6 +27,8 @@ pub(super) struct MutatorThread<M> {
     /// The mutator's links in that record.
     place: Place<M>,
     regions: Regions,
+    /// It stays stopped until somebody lets it go on (`suspend`). Used only under the registry's lock.
+    is_suspended: Cell<bool>,
 }
 
 impl<M: Part> MutatorThread<M> {
@@ -36,6 +42,7 @@ impl<M: Part> MutatorThread<M> {
             record,
             place: Place::new(),
             regions: Regions::new(),
+            is_suspended: Cell::new(false),
         }
     }
 
@@ -67,6 +74,16 @@ impl<M: Part> MutatorThread<M> {
         self.stack.clear(self.owner());
     }
 
+    /// It has given the mutator away. The caller holds the registry's lock, and the record is not read from now on.
+    pub(super) fn give(&self) {
+        self.owner.store(GIVEN, Ordering::Relaxed);
+    }
+
+    /// Whether it was given away.
+    pub(super) fn is_given(&self) -> bool {
+        self.owner() == GIVEN
+    }
+
     /// It does not use the mutator any more.
     pub(super) fn disown(&self) {
         self.owner.store(0, Ordering::Relaxed);
@@ -88,14 +105,19 @@ impl<M: Part> MutatorThread<M> {
     /// Whether it is in a no-preempt region, or was a moment ago. The caller holds the registry's lock.
     pub(super) fn is_in_no_preempt(&self) -> bool {
         // SAFETY: the record lives as long as its thread, which waits for the lock before it ends; the owner of a
-        // thread that is gone is 0. The words that are read are atomic.
-        self.owner() != 0 && unsafe { &*self.record }.is_in_no_preempt()
+        // thread that is gone is 0, and that of one that was given away is no thread's. The words that are read are atomic.
+        self.owner() > GIVEN && unsafe { &*self.record }.is_in_no_preempt()
     }
 
     /// The mutator's links in its record.
     #[inline(always)]
     pub(super) fn place(&self) -> &Place<M> {
         &self.place
+    }
+
+    /// Whether it stays stopped after a collection. The caller holds the registry's lock, or is in a forked child.
+    pub(super) fn suspended(&self) -> &Cell<bool> {
+        &self.is_suspended
     }
 
     /// Its blocking regions.

@@ -20,8 +20,10 @@
 use super::no_preempt::{Deferred, NoPreempt};
 use super::registry::{Member, Registry};
 use super::stop::ThreadState;
+use crate::lock_order::OF_SPACES;
 use core::cell::Cell;
 use core::sync::atomic::AtomicU32;
+use heapwood_os::threads::lock_order::holds_one_of;
 use heapwood_os::threads::sync::{Ordering, fence};
 
 /// A mutator's links in its thread's record.
@@ -68,6 +70,9 @@ pub(crate) struct ThreadRecord<M> {
     in_hook: Cell<bool>,
     pub(super) no_preempt: NoPreempt,
 }
+
+/// The level of a mutator at rest: that of no `leave`.
+const AT_REST: u32 = u32::MAX;
 
 /// Mutators of a thread that have left their heaps, and will enter them again.
 #[derive(Clone, Copy)]
@@ -169,6 +174,7 @@ impl<M: Part> ThreadRecord<M> {
 
     /// Also leaves the heaps in which the thread runs now, at the same level.
     pub(crate) fn leave_too(&self, left: Left, note: impl Fn(&M) -> bool) {
+        debug_assert!(!holds_one_of(OF_SPACES), "a thread stops with a lock that its collector may wait for");
         let _whole = self.no_preempt.defer();
         for mutator in self.iter().filter(|m| m.gate().is_running()) {
             if note(mutator) {
@@ -180,10 +186,36 @@ impl<M: Part> ThreadRecord<M> {
         self.at(left).for_each(|m| m.gate().wake_collector());
     }
 
+    /// Leaves one heap, in which the thread runs, until it [wakes](Self::wake) the mutator; the thread's other heaps are not concerned.
+    pub(crate) fn rest(&self, mutator: &M, how: ThreadState) {
+        let _whole = self.no_preempt.defer();
+        mutator.place().level.set(AT_REST);
+        mutator.gate().leave(how);
+        fence(Ordering::SeqCst);
+        mutator.gate().wake_collector();
+    }
+
+    /// Whether one of its mutators rests.
+    pub(crate) fn is_at_rest(&self, mutator: &M) -> bool {
+        mutator.place().level.get() == AT_REST
+    }
+
+    /// Has a mutator at rest enter its heap with those that left at this level.
+    pub(crate) fn wake(&self, mutator: &M, left: Left) {
+        debug_assert!(self.is_at_rest(mutator));
+        mutator.place().level.set(left.level);
+    }
+
     /// The heaps that a mutator's thread left together with the mutator's, if that was its last `leave` and it runs in none.
     pub(crate) fn left_with(&self, mutator: &M, how: ThreadState) -> Option<Left> {
         let level = mutator.place().level.get();
         (level != 0 && level == self.depth.get() && !self.is_running()).then_some(Left { level, how })
+    }
+
+    /// The same, wherever else the thread runs.
+    pub(crate) fn left_last(&self, mutator: &M, how: ThreadState) -> Option<Left> {
+        let level = mutator.place().level.get();
+        (level != 0 && level == self.depth.get()).then_some(Left { level, how })
     }
 
     /// Enters the heaps that it left at this level, all at once, when no collector asks the thread to stop.
@@ -223,15 +255,23 @@ impl<M: Part> ThreadRecord<M> {
     /// # Safety
     /// 1. The mutator is the thread's alone, in no list, and stays in place until it is detached.
     pub(crate) unsafe fn attach(&self, registry: &Registry<M>, mutator: &M, left: Left) {
-        {
-            let _whole = self.no_preempt.defer();
-            mutator.gate().leave(left.how);
-            mutator.place().level.set(left.level);
-            mutator.place().next.set(self.first.get());
-            self.first.set(mutator);
-            self.sent_signals.set(self.sent_signals.get() + usize::from(mutator.is_sent_signals()));
-        }
+        // SAFETY: contract 1.
+        unsafe { self.link(mutator, left) };
         registry.add(mutator);
+    }
+
+    /// The same for a mutator that is in its heap's list.
+    ///
+    /// # Safety
+    /// 1. The mutator is the thread's alone, in no record, and stays in place until it is detached or given away. No collector looks
+    ///    at it meanwhile.
+    pub(crate) unsafe fn link(&self, mutator: &M, left: Left) {
+        let _whole = self.no_preempt.defer();
+        mutator.gate().leave(left.how);
+        mutator.place().level.set(left.level);
+        mutator.place().next.set(self.first.get());
+        self.first.set(mutator);
+        self.sent_signals.set(self.sent_signals.get() + usize::from(mutator.is_sent_signals()));
     }
 
     /// The first half of detaching: the mutator leaves its heap for good. Its roots were cleared before.
@@ -245,20 +285,22 @@ impl<M: Part> ThreadRecord<M> {
         mutator.place().level.set(0);
     }
 
+    /// Takes a mutator that has quit out of the thread's list.
+    pub(crate) fn unlink(&self, mutator: &M) {
+        let _whole = self.no_preempt.defer();
+        let before = self.iter().find(|other| core::ptr::eq(other.place().next.get(), mutator));
+        before.map_or(&self.first, |other| &other.place().next).set(mutator.place().next.get());
+        self.next_look.set(core::ptr::null());
+        self.sent_signals.set(self.sent_signals.get() - usize::from(mutator.is_sent_signals()));
+    }
+
     /// The second half: takes the mutator out of all lists.
     ///
     /// # Safety
     /// 1. It is one of this thread's, has quit, and its thread does not use it afterwards.
     pub(crate) unsafe fn detach(&self, registry: &Registry<M>, mutator: core::ptr::NonNull<M>) {
         // SAFETY: contract 1.
-        let m = unsafe { mutator.as_ref() };
-        {
-            let _whole = self.no_preempt.defer();
-            let before = self.iter().find(|other| core::ptr::eq(other.place().next.get(), m));
-            before.map_or(&self.first, |other| &other.place().next).set(m.place().next.get());
-            self.next_look.set(core::ptr::null());
-            self.sent_signals.set(self.sent_signals.get() - usize::from(m.is_sent_signals()));
-        }
+        self.unlink(unsafe { mutator.as_ref() });
         // SAFETY: contract 1.
         unsafe { registry.remove(mutator) };
     }

@@ -105,6 +105,10 @@ fn scan_hash(scan: &Scan) -> usize {
         Scan::AmbiguousMask(mask) => mix(mask[0], 7),
         Scan::AmbiguousPrefix(words) => mix(*words as u64, 8),
         Scan::Slice { header, words, mask } => mix(mask[0], words * 4 + *header as usize),
+        Scan::HeadedSlice { header, head, words, mask } => mix(mask[0] ^ head, words * 4 + *header as usize),
+        Scan::HeadedProgram { header, head, program } => {
+            mix(program.index() as u64 ^ head, 6 + *header as usize)
+        }
         Scan::Unregistered { header, program } => mix(program.bytes().as_ptr() as u64, 5 + *header as usize),
         Scan::Program { header, program } => mix(program.index() as u64, 4 + *header as usize),
     }
@@ -116,6 +120,14 @@ fn same_scan(a: &Scan, b: &Scan) -> bool {
         (Scan::Slice { header: h, words: w, mask: m }, Scan::Slice { header, words, mask }) => {
             h == header && w == words && m == mask
         }
+        (
+            Scan::HeadedSlice { header: h, head: d, words: w, mask: m },
+            Scan::HeadedSlice { header, head, words, mask },
+        ) => h == header && d == head && w == words && m == mask,
+        (
+            Scan::HeadedProgram { header: h, head: d, program: p },
+            Scan::HeadedProgram { header, head, program },
+        ) => h == header && d == head && p == program,
         // A constant may lie at several addresses; each is looked up once.
         (Scan::Unregistered { header: h, program: p }, Scan::Unregistered { header, program }) => {
             h == header && core::ptr::eq(p.bytes(), program.bytes()) && p.words() == program.words()

@@ -16,19 +16,33 @@
 //! | `second_marking` | what a concurrent marking must have marked, and floating garbage, for verify mode |
 //! | `walk` | a walk over the objects that roots reach, for verify mode |
 //! | `ephemerons` | the rules of ephemerons, for verify mode |
+//! | `edges` | all edges of an object, for verify mode |
 //! | `slots` | the pointer slots of an object, for verify mode and for emptying arenas |
+//! | `births` | where objects come from, for verify mode |
+//! | `forgotten` | words that lead to dead objects, for verify mode |
+//! | `foreign` | pointers of other heaps, for verify mode |
+//! | `outside` | words outside the heap that lead to dead objects, for verify mode |
+//! | `written` | stores into dead objects and behind living ones, for verify mode |
+//! | `why_alive` | a path from a root to an object |
+//! | `reports` | who gets the reports of verify mode |
 //! | `snapshot` | snapshots of the pages |
 //!
 //! Invariant: nothing of a heap depends on its observation.
 
 mod arena_log;
 mod at_exit;
+mod births;
+mod edges;
 mod ephemerons;
+mod foreign;
+mod forgotten;
 mod histogram;
 mod memory_account;
 pub mod memory_parts;
+mod outside;
 mod phases;
 mod record;
+mod reports;
 mod root_words;
 mod second_marking;
 mod slots;
@@ -39,11 +53,16 @@ mod trace_line;
 mod tracing;
 mod verify;
 mod walk;
+mod why_alive;
+mod written;
 
 pub(crate) use arena_log::ArenaLog;
+pub use births::Origin;
 pub use memory_account::MemoryAccount;
+pub use outside::{DeadObject, DeadObjects, OutsideMemory};
 pub(crate) use phases::{AwaitedThread, Moment, Times};
 pub(crate) use record::{ConcurrentTotals, Record};
+pub use reports::{ReportFn, ReportHook};
 pub(crate) use second_marking::Floating;
 pub(crate) use slots::for_each_slot;
 pub(crate) use slow_thread::report_slow_thread;
@@ -52,3 +71,4 @@ pub(crate) use stats::Stats;
 pub(crate) use trace_line::RootBytes;
 pub(crate) use tracing::{TracedCollection, Tracing};
 pub(crate) use verify::Verify;
+pub(crate) use why_alive::why_alive;

@@ -1,13 +1,12 @@
-//! The pointer slots and other edges of an object, found simply: for verify mode, and for emptying an arena's values.
+//! The pointer slots of an object, found simply: for verify mode, for emptying an arena's values, and for announced stores.
 //! Invariant: nothing here is the marker's code, so that the two share no mistake, except the decoder of programs.
 
-use crate::mark::report_edges;
 use core::ops::Range;
 use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Shape, Space};
 use heapwood_layout::{Program, WORD};
 
 /// The shape of the object at an address, or of the arena chunk.
-fn shape_of(space: &Space, object: usize) -> Option<&Shape> {
+pub(super) fn shape_of(space: &Space, object: usize) -> Option<&Shape> {
     let span = space.find_span(Address::new(object))?;
     let shape = space.layouts().shape(span.shape());
     if shape.kind() != ScanKind::Numbered {
@@ -18,67 +17,14 @@ fn shape_of(space: &Space, object: usize) -> Option<&Shape> {
     Some(space.layouts().shape(entry.shape()))
 }
 
-/// An edge of an object.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Edge {
-    /// The value of a pointer slot at an address.
-    Slot { at: usize, value: usize },
-    /// A report of the object's trace function.
-    Traced(usize),
-    /// The object that an ambiguous word points to or into.
-    Ambiguous(usize),
-}
-
-impl Edge {
-    /// The address that it leads to.
-    pub(super) fn target(self) -> usize {
-        match self {
-            Edge::Slot { value, .. } | Edge::Traced(value) | Edge::Ambiguous(value) => value,
-        }
-    }
-}
-
-/// Calls `f` with each edge of an object, those of its ambiguous words only if `words`. A trace function's ambiguous reports
-/// count as its precise ones then. The heap is stopped, and the calling thread registered as one that marks.
-pub(super) fn for_each_edge(
-    space: &Space,
-    (object, bytes): (usize, usize),
-    words: bool,
-    mut f: impl FnMut(Edge),
-) {
-    for_each_slot(space, object, bytes, |at| {
-        // SAFETY: the slot lies in an object of a stopped heap.
-        f(Edge::Slot { at, value: unsafe { (at as *const usize).read() } });
-    });
-    let resolve = |word: usize| {
-        let found = if words { space.find(Address::new(word)) } else { None };
-        found.map(|found| found.base.get())
-    };
-    let Some(shape) = shape_of(space, object) else { return };
-    match shape.kind() {
-        ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix => {
-            for at in (0..bytes / WORD).filter(|&i| shape.is_ambiguous(i)).map(|i| object + i * WORD) {
-                // SAFETY: the word lies in an object of a stopped heap.
-                if let Some(base) = resolve(unsafe { (at as *const usize).read() }) {
-                    f(Edge::Ambiguous(base));
-                }
-            }
-        }
-        // No trace function is asked about an object that is gone.
-        ScanKind::Trace if bytes > 0 => {
-            let trace = shape.trace().expect("a trace shape has a function");
-            // SAFETY: the object exists and is of the function's type.
-            unsafe { report_edges(object, bytes, trace, &mut |target| f(Edge::Traced(target)), &resolve) };
-        }
-        _ => {}
-    }
-}
-
 /// Calls `f` with each word of an object that is a pointer by its layout.
 pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
     let Some(shape) = shape_of(space, object) else { return };
     let bit = |mask: &[u64; 4], i: usize| i < 256 && mask[i / 64] >> (i % 64) & 1 == 1;
     let words = bytes / WORD;
+    if matches!(shape.kind(), ScanKind::Slice | ScanKind::Program) {
+        (0..words.min(64)).filter(|i| shape.head() >> i & 1 != 0).for_each(|i| f(object + i * WORD));
+    }
     match shape.kind() {
         ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => {
             for i in (0..words.min(256)).filter(|&i| bit(&shape.mask, i)) {

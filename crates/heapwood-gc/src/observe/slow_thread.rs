@@ -1,17 +1,37 @@
 //! Reports a thread that keeps a stop waiting, on standard error: once, and then now and then. Invariant: it writes
 //! nothing before the stop has waited for a second.
+//!
+//! A thread that was sent a signal should answer at once, and verify mode is for tests: there the first report comes after a second.
+//! Elsewhere a thread may compute for a while without a poll, so it comes after five; a program that hangs says why.
 
 use crate::process;
 use core::ffi::c_int;
 use core::fmt;
+use core::ops::RangeInclusive;
 use heapwood_os::diagnose::message::write_line;
 use heapwood_os::diagnose::slow_thread::why_slow;
 use heapwood_os::diagnose::task::describe_task;
 use heapwood_os::threads::signal;
 
-/// Reports a thread that has not stopped for N seconds: always if it was sent a signal, otherwise in verify mode.
-pub(crate) fn report_slow_thread(thread: u32, seconds: u32, signal: Option<c_int>, verifies: bool) {
-    if !(seconds.is_power_of_two() || seconds.is_multiple_of(60)) {
+/// Where neither a signal nor verify mode asks for more, a wait that is shorter than these seconds is not reported.
+const PATIENCE: u32 = 5;
+
+/// Whether a wait of so many seconds is reported: the first time, and then more and more rarely, but each minute.
+fn is_reported(seconds: u32, at_once: bool) -> bool {
+    let again = seconds.is_power_of_two() || seconds.is_multiple_of(60);
+    if at_once { again } else { seconds == PATIENCE || again && seconds > PATIENCE }
+}
+
+/// Reports a thread that has not stopped for so many seconds, of which the last have just passed: more than one, if the waiting thread
+/// did not run.
+pub(crate) fn report_slow_thread(
+    thread: u32,
+    mut passed: RangeInclusive<u32>,
+    signal: Option<c_int>,
+    verifies: bool,
+) {
+    let seconds = *passed.end();
+    if !passed.any(|second| is_reported(second, signal.is_some() || verifies)) {
         return;
     }
     if let Some(signal) = signal {
@@ -21,10 +41,11 @@ pub(crate) fn report_slow_thread(thread: u32, seconds: u32, signal: Option<c_int
             TaskName(thread),
             SlowReason(thread, signal)
         ));
-    } else if verifies {
+    } else {
         write_line(format_args!(
-            "heapwood: verify: a collection waits for {}: for {seconds} s it has neither polled nor allocated. Calls \
+            "heapwood: {}a collection waits for {}: for {seconds} s it has neither polled nor allocated. Calls \
              that block belong into a blocking region",
+            if verifies { "verify: " } else { "" },
             TaskName(thread)
         ));
     }
@@ -68,5 +89,20 @@ impl fmt::Write for AfterColon<'_, '_> {
             self.f.write_str(": ")?;
         }
         self.f.write_str(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_reported;
+
+    fn reported(at_once: bool) -> Vec<u32> {
+        (1..200).filter(|&seconds| is_reported(seconds, at_once)).collect()
+    }
+
+    #[test]
+    fn a_wait_is_reported_once_and_then_now_and_then() {
+        assert_eq!(reported(true), [1, 2, 4, 8, 16, 32, 60, 64, 120, 128, 180]);
+        assert_eq!(reported(false), [5, 8, 16, 32, 60, 64, 120, 128, 180]);
     }
 }

@@ -2,11 +2,14 @@
 //! changes nothing of the heap but what a sweep would change.
 //!
 //! Before marking:
+//! - Memory of dead objects is filled: a word that holds anything else was written since (`written`). So is memory behind
+//!   what the program asked for, up to the end of a cell.
 //! - It compares pointer slots of objects that survived the last collection with a copy made then. A slot that changed
 //!   without a noted store bypassed the barrier. An object is new until its thread's next poll or allocation; at a
 //!   collection no object is new.
 //! - Every slot, of roots and of objects, must hold the address of an object that exists: marking would revive a freed
-//!   one. If the program frees objects itself, it checks only objects that precise roots reach (`walk`),
+//!   one. A pointer of another heap is no such address: where slots hold pointers only, that is told (`foreign`).
+//!   If the program frees objects itself, it checks only objects that precise roots reach (`walk`),
 //!   because others may be dead. The same holds for references into an arena that was closed with the promise that
 //!   there are none; into other closed arenas anything may refer.
 //!
@@ -18,16 +21,26 @@
 //!   the barrier saw it.
 //! - After a young collection a dead object may have its bit, so if the program frees objects only the walk is trusted.
 //!   After a full collection that holds for edges to first bytes of pages, where large objects may have been.
+//! - A word of a live object that its type does not call a pointer, and that holds the address of an object which this collection
+//!   has found dead, is reported (`forgotten`). Who knows memory outside the heap searches that (`outside`).
 //! - Of objects whose finalisers are queued no precise path may lead to any, and the finalisers' table agrees with itself.
 //! - Beside a concurrent marking there is a second, independent one (`second_marking`).
 //! - A chunk that an arena released during a concurrent marking belongs to no arena, and references to it are allowed.
 
 use super::arena_log::ArenaLog;
+use super::births::{Births, Told};
+use super::edges::{for_each_edge, led_to};
 use super::ephemerons::{check_ephemerons, count_keys};
+use super::foreign::{FOREIGN, Foreign};
+use super::forgotten::Forgotten;
+use super::outside::{DeadObjects, Outside, OutsideMemory};
+use super::reports::Reports;
 use super::root_words::for_each_root;
 use super::second_marking::{Floating, SecondMarking};
-use super::slots::{for_each_edge, for_each_slot};
+use super::slots::for_each_slot;
 use super::walk::{ObjectSet, Walk, no_memory};
+use super::written::{Written, check_behind};
+use crate::mutator::Mutator;
 use crate::pause::Pause;
 use crate::roots::Source;
 use core::fmt;
@@ -35,8 +48,8 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::{Address, Collection, MarkedArenaChunk, ObjectRef, Space};
 use heapwood_layout::WORD;
-use heapwood_os::diagnose::message::{corrupt, write_line};
-use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
+use heapwood_os::diagnose::message::corrupt;
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, Peek, for_each_mapping_of};
 use heapwood_pages::PAGE_SIZE;
 
 /// The copy of the heap at the last collection.
@@ -50,10 +63,16 @@ pub(crate) struct Verify {
     committed: AtomicUsize,
     violations: AtomicU64,
     arenas: ArenaLog,
+    births: Births,
+    forgotten: Forgotten,
+    written: Written,
+    reports: Reports,
+    outside: Outside,
 }
 
 impl Verify {
-    pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
+    /// Its reports end the process if `stops`.
+    pub(crate) fn new(kernel: KernelRef, space: &Space, stops: bool) -> Result<Self, OsError> {
         Ok(Verify {
             copy: MappedArray::new(kernel, space.reservation_bytes() / WORD)?,
             walk: Walk::new(kernel, space)?,
@@ -62,6 +81,11 @@ impl Verify {
             committed: AtomicUsize::new(0),
             violations: AtomicU64::new(0),
             arenas: ArenaLog::new(kernel)?,
+            births: Births::new(kernel, space)?,
+            forgotten: Forgotten::new(kernel, space)?,
+            written: Written::new(),
+            reports: Reports::new(stops),
+            outside: Outside::none(),
         })
     }
 
@@ -73,6 +97,65 @@ impl Verify {
     /// Stores that bypassed the barrier so far.
     pub(crate) fn violations(&self) -> u64 {
         self.violations.load(Ordering::Relaxed)
+    }
+
+    /// Where objects come from.
+    pub(crate) fn births(&self) -> &Births {
+        &self.births
+    }
+
+    /// Notes which words of dead memory the space has found written, when it has handed memory out and before the next object there is
+    /// noted.
+    pub(crate) fn note_written(&self, space: &Space) {
+        self.written.note(space, &self.births);
+    }
+
+    /// Notes that the program is about to free an object of so many bytes, and whether a store has passed its end. Returns what is to
+    /// be put back if the heap refuses it.
+    pub(crate) fn note_free(&self, space: &Space, object: usize, bytes: usize) -> u32 {
+        self.written.note_behind((object, bytes), &self.births);
+        self.births.note_free(space, object, bytes)
+    }
+
+    /// Who gets the reports.
+    pub(crate) fn reports(&self) -> &Reports {
+        &self.reports
+    }
+
+    /// Has memory outside the heap searched, from the next collection on.
+    pub(crate) fn search_outside(&self, memory: &'static &'static dyn OutsideMemory) {
+        self.outside.set(memory);
+    }
+
+    /// Ends the process if a frame or the memory of a root is gone.
+    fn check_roots(&self, pause: &Pause<'_>) {
+        let peek = Peek::new();
+        let broken = |m: &Mutator| m.frames().broken(&peek, |at| m.has_left(at));
+        if let Some(frame) = pause.members().iter().find_map(broken) {
+            self.reports.end(format_args!(
+                "the frame at {frame:#x} is linked, but holds no frame any more: has its function returned without popping it?"
+            ));
+        }
+        pause.for_each_root_but_stacks(|source, words| {
+            if matches!(source, Source::Slots | Source::Range)
+                && let Some(at) = peek.first_unreadable(words.clone())
+            {
+                self.reports.end(format_args!(
+                    "{source} at {at:#x} cannot be read: {:#x} to {:#x} was registered; remove a root before its memory is given \
+                     back",
+                    words.start, words.end,
+                ));
+            }
+        });
+    }
+
+    /// Ends the process if a slot of an object (its address and bytes) holds an invalid value.
+    fn check_slot(&self, space: &Space, slot: usize, (object, bytes): (usize, usize), value: usize) {
+        if let Some(wrong) = Wrong::about(space, value) {
+            let (word, holder) = ((slot - object) / WORD, self.births.tell(object, bytes));
+            let was = Was(self.births.tell_dead(space, value));
+            self.reports.end(format_args!("word {word} of {holder} holds {value:#x}, {wrong}{was}"));
+        }
     }
 
     /// Makes room for the heap as it is now; one thread collects.
@@ -90,40 +173,54 @@ impl Verify {
         let (space, world, stores) = (pause.space(), pause.world(), pause.state().stores());
         self.commit(space);
         stores.inspect(|stores| stores.begin_checks(space));
+        self.check_roots(pause);
+        let foreign = Foreign::of(pause);
+        self.written.report((space, world), &self.births, &self.reports);
         for_each_root(pause, |what, at, value| {
             if let Some(wrong) = Wrong::about(space, value) {
-                corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
+                let was = Was(self.births.tell_dead(space, value));
+                self.reports.end(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}{was}"));
+            }
+            if foreign.is_one(value) {
+                self.reports.end(format_args!("{what} at {at:#x} holds {value:#x}, {FOREIGN}"));
             }
         });
         let (frees, promised) = (space.has_explicit_frees(), space.arenas().were_promised());
         world.for_each_object(|object, bytes| {
+            check_behind((object.get(), bytes), &self.births, &self.reports);
             // The copy has only objects that survived the last collection.
             let is_old = world.is_allocated(object);
             let object = object.get();
             // Of an arena chunk, it has the part that existed then.
-            let seen = space.arenas().find_chunk(Address::new(object)).map_or(usize::MAX, MarkedArenaChunk::seen);
+            let seen =
+                space.arenas().find_chunk(Address::new(object)).map_or(usize::MAX, MarkedArenaChunk::seen);
             for_each_slot(space, object, bytes, |slot| {
                 let is_old = is_old && slot < seen;
                 let index = (slot - space.base().get()) / WORD;
                 // SAFETY: the slot lies in an object of a stopped heap.
-                let now = unsafe { (slot as *const usize).read() };
+                let now = led_to(space, unsafe { (slot as *const usize).read() });
                 let word = (slot - object) / WORD;
                 // A dead object that was not collected yet may refer to a cell that the program freed and another
                 // object now has.
                 if !(frees || promised && Wrong::is_in_arena(space, now)) {
-                    check_slot(space, slot, (object, bytes), now);
+                    self.check_slot(space, slot, (object, bytes), now);
+                }
+                if foreign.is_one(now) {
+                    let holder = self.births.tell(object, bytes);
+                    self.reports.end(format_args!("word {word} of {holder} holds {now:#x}, {FOREIGN}"));
                 }
                 // SAFETY: the copy is committed up to the committed end.
-                let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
+                let then = if is_old { led_to(space, unsafe { self.copy.at(index).read() }) } else { now };
                 // A slot that led nowhere before and now hides nothing, and collections scan root words no matter which
                 // thread writes them.
-                let matters = now != then && [now, then].map(Address::new).iter().any(|&at| space.contains(at));
+                let matters =
+                    now != then && [now, then].map(Address::new).iter().any(|&at| space.contains(at));
                 let is_told = || stores.is_none_or(|stores| stores.has(index));
                 if matters && !is_told() && !is_root_word(pause, slot) {
                     self.violations.fetch_add(1, Ordering::Relaxed);
-                    write_line(format_args!(
-                        "heapwood: verify: word {word} of the object at {object:#x} ({bytes} bytes) changed from \
-                         {then:#x} to {now:#x} without the write barrier"
+                    let holder = self.births.tell(object, bytes);
+                    self.reports.say(format_args!(
+                        "word {word} of {holder} changed from {then:#x} to {now:#x} without the write barrier"
                     ));
                 }
             });
@@ -133,10 +230,11 @@ impl Verify {
                 for_each_root(pause, |_, _, value| reach(value));
             };
             let walked = self.walk.run((space, &self.reached), from_roots, |slot, object, value| {
-                check_slot(space, slot, object, value);
+                self.check_slot(space, slot, object, value);
             });
             walked.unwrap_or_else(|e| no_memory(e));
         }
+        self.forgotten.before_marking(pause).unwrap_or_else(|e| no_memory(e));
     }
 
     /// Finds all that precise roots reach, in a pause: nothing of it is dead. The calling thread is registered as one that marks.
@@ -195,15 +293,16 @@ impl Verify {
         };
         for_each_root(pause, |from, at, addr| {
             if is_missed(addr) {
-                corrupt(format_args!("{from} at {at:#x} refers to {addr:#x}, which was not marked"));
+                self.reports.end(format_args!("{from} at {at:#x} refers to {addr:#x}, which was not marked"));
             }
         });
         let check = |slot: usize, (object, bytes): (usize, usize), value: usize| {
             if is_missed(value) {
                 let (word, index) = ((slot - object) / WORD, (slot - space.base().get()) / WORD);
                 let why = Unmarked { kind, noted: stores.is_some_and(|stores| stores.has(index)) };
-                corrupt(format_args!(
-                    "word {word} of the object at {object:#x} ({bytes} bytes) refers to {value:#x}, which was not marked{why}"
+                let holder = self.births.tell(object, bytes);
+                self.reports.end(format_args!(
+                    "word {word} of {holder} refers to {value:#x}, which was not marked{why}"
                 ));
             }
         };
@@ -224,7 +323,7 @@ impl Verify {
                 if exact || !frees {
                     for_each_slot(space, object, bytes, |slot| {
                         // SAFETY: the slot lies in an object of a stopped heap.
-                        let value = unsafe { (slot as *const usize).read() };
+                        let value = led_to(space, unsafe { (slot as *const usize).read() });
                         // An object that a stray word keeps may refer to the place of a large object that the program
                         // freed.
                         if !(frees && value.is_multiple_of(PAGE_SIZE)) {
@@ -239,6 +338,12 @@ impl Verify {
                 }
             }
         });
+        if self.forgotten.after_marking(pause, &self.births, &self.reports)
+            && let Some(outside) = self.outside.get()
+        {
+            let (forgotten, births, reports) = (&self.forgotten, &self.births, &self.reports);
+            outside.search(&DeadObjects { forgotten, births, reports, pause });
+        }
         stores.inspect(|stores| stores.clear(space));
         count_keys(pause);
         world.finish_sweep();
@@ -248,13 +353,12 @@ impl Verify {
     }
 }
 
-/// Ends the process if a slot of an object (its address and bytes) holds an invalid value.
-fn check_slot(space: &Space, slot: usize, (object, bytes): (usize, usize), value: usize) {
-    if let Some(wrong) = Wrong::about(space, value) {
-        let word = (slot - object) / WORD;
-        corrupt(format_args!(
-            "word {word} of the object at {object:#x} ({bytes} bytes) holds {value:#x}, {wrong}"
-        ));
+/// What was at an address that a slot holds.
+struct Was<'b>(Option<Told<'b>>);
+
+impl fmt::Display for Was<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.as_ref().map_or(Ok(()), |was| write!(f, "; it was {was}"))
     }
 }
 
@@ -347,6 +451,17 @@ fn is_root_word(pause: &Pause<'_>, word: usize) -> bool {
 
 impl Mapped for Verify {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
-        for_each_mapping_of(&[&self.copy, &self.walk, &self.reached, &self.second, &self.arenas], f);
+        for_each_mapping_of(
+            &[
+                &self.copy,
+                &self.walk,
+                &self.reached,
+                &self.second,
+                &self.arenas,
+                &self.births,
+                &self.forgotten,
+            ],
+            f,
+        );
     }
 }

@@ -2,6 +2,7 @@
 //! marker should have found. Its tables are mapped memory, since it runs while the heap stands still. Invariant: an object
 //! waits at most once in a walk, so there is room for all.
 
+use super::edges::led_to;
 use super::ephemerons::{ephemeron_at, value_of};
 use super::slots::for_each_slot;
 use core::ops::Range;
@@ -37,7 +38,7 @@ impl ObjectSet {
     }
 
     /// Makes room for all objects of the heap as it is now.
-    fn commit(&self, space: &Space) -> Result<(), OsError> {
+    pub(super) fn make_room(&self, space: &Space) -> Result<(), OsError> {
         let words = (space.committed_end() / GRANULE).div_ceil(BITS).max(self.words());
         self.bits.commit(0..words)?;
         self.words.store(words, Ordering::Relaxed);
@@ -51,7 +52,7 @@ impl ObjectSet {
     }
 
     /// Adds an object of the heap; whether it was new.
-    fn insert(&self, object: usize) -> bool {
+    pub(super) fn add(&self, object: usize) -> bool {
         self.bit(object).is_some_and(|(word, bit)| {
             // SAFETY: the words in use are committed, and only this thread uses them.
             unsafe {
@@ -116,7 +117,7 @@ impl Walk {
         reached: &'w ObjectSet,
     ) -> Result<Walking<'w>, OsError> {
         let room = space.committed_end() / GRANULE;
-        reached.commit(space)?;
+        reached.make_room(space)?;
         self.waiting.commit(0..room)?;
         self.undecided.commit(0..room / EPHEMERON)?;
         Ok(Walking { space, reached, walk: self, room, len: 0, undecided: 0 })
@@ -140,7 +141,7 @@ impl Walk {
         while let Some((object, bytes)) = walking.next() {
             for_each_slot(space, object, bytes, |at| {
                 // SAFETY: the slot lies in an object of a stopped heap.
-                let value = unsafe { (at as *const usize).read() };
+                let value = led_to(space, unsafe { (at as *const usize).read() });
                 slot(at, (object, bytes), value);
                 walking.reach(value);
             });
@@ -169,7 +170,7 @@ impl Walking<'_> {
             return;
         }
         let Some(object) = self.space.arenas().marked_as(address) else { return };
-        if self.reached.insert(object.get()) {
+        if self.reached.add(object.get()) {
             // SAFETY: the table has room for one object a granule, each waits once, and only this thread uses it.
             unsafe { self.walk.waiting.at(self.len).write(object.get()) };
             self.len += 1;

@@ -1,6 +1,7 @@
 //! The goal: the size of the heap at which the next full collection is due. It is what is alive and its growth (`growth`), at
 //! least the minimum heap and at most the limit. Invariant: a goal is at least what is alive, unless a limit is less.
 
+use super::growth::GrowthBounds;
 use super::tunables::goal::*;
 use crate::heap::room::Room;
 use crate::settings::options::Config;
@@ -34,6 +35,7 @@ fn goal((live, external): (usize, usize), growth: usize, bounds: Bounds) -> usiz
 /// When full collections of one heap are due.
 pub(crate) struct GoalPacer {
     percent: AtomicU32,
+    small_heap: usize,
     min_heap: AtomicUsize,
     /// [`NO_LIMIT`]: none.
     limit: AtomicUsize,
@@ -48,6 +50,7 @@ impl GoalPacer {
     pub(crate) fn new(config: &Config, room: Room) -> Self {
         GoalPacer {
             percent: AtomicU32::new(config.percent),
+            small_heap: config.small_heap,
             min_heap: AtomicUsize::new(room.min_heap(config)),
             limit: AtomicUsize::new(config.limit.unwrap_or(NO_LIMIT)),
             room,
@@ -83,6 +86,11 @@ impl GoalPacer {
             limit: self.limit(),
             soft: self.room.goal(backed),
         }
+    }
+
+    /// The bounds of the heap's growth.
+    pub(crate) fn growth_bounds(&self) -> GrowthBounds {
+        GrowthBounds { percent: self.percent(), small_heap: self.small_heap }
     }
 
     /// The most that the heap may grow by, in hundredths of what is alive.

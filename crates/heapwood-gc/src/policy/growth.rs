@@ -7,8 +7,8 @@
 //! growing, and the heap grows faster. More room is fresh memory, and its first touch costs, too: so a heap grows by no more than
 //! what can be touched in the time that its collections took. Much room must save more than little ([`wanted_cpu`]). A large heap grows
 //! by a smaller part: it would save little time for much memory.
-//! Invariant: growth lies between [`LEAST_PERCENT`] and the option `percent` of what is alive, but a small heap may grow to
-//! [`SMALL`] for each mutator that allocates.
+//! Invariant: growth lies between [`LEAST_PERCENT`] and the option `percent` of what is alive, but a small heap may grow to the
+//! option `small_heap` for each mutator that allocates.
 
 use super::tunables::growth::*;
 use crate::settings::options::Config;
@@ -44,14 +44,24 @@ pub struct Growth {
     live: usize,
 }
 
+/// The options that bound growth.
+#[derive(Clone, Copy, Debug)]
+pub struct GrowthBounds {
+    /// In hundredths of what is alive.
+    pub percent: u32,
+    /// The size in bytes that a heap may have for each mutator, whatever is alive.
+    pub small_heap: usize,
+}
+
 /// The most that a heap may grow by with `live` bytes alive, if `mutators` mutators allocate.
-fn most(live: usize, percent: u32, mutators: usize) -> usize {
+fn most(live: usize, GrowthBounds { percent, small_heap }: GrowthBounds, mutators: usize) -> usize {
     let (low, high) = ((LARGE as f64).log2(), (HUGE as f64).log2());
     let size = (live.max(1) as f64).log2().clamp(low, high);
     let part = 1.0 - 2.0 / 3.0 * (size - low) / (high - low);
     let most = (live as f64 * percent as f64 / 100.0 * part) as usize;
-    let small = SMALL * percent.min(Config::DEFAULT.percent) as usize / Config::DEFAULT.percent as usize;
-    most.max((small * mutators.max(1)).saturating_sub(live))
+    let usual = Config::DEFAULT.percent;
+    let small = (small_heap as f64 * percent.min(usual) as f64 / usual as f64) as usize;
+    most.max(small.saturating_mul(mutators.max(1)).saturating_sub(live))
 }
 
 /// The part of CPU time that collecting may take where the heap may grow by `room` bytes. Twice the room halves it, and so saves
@@ -69,13 +79,13 @@ impl Growth {
 
     /// How much may be allocated beside what a full collection has found alive, before the next, if `mutators`
     /// mutators allocate.
-    pub fn after_full(&mut self, live: usize, percent: u32, mutators: usize, spent: Spent) -> usize {
+    pub fn after_full(&mut self, live: usize, bounds: GrowthBounds, mutators: usize, spent: Spent) -> usize {
         let (Spent { collecting_ns, all_ns, .. }, freed_little) = (spent, spent.freed_little());
         let share = collecting_ns as f64 / all_ns.max(1) as f64;
         let at_once = if freed_little { AT_ONCE_IF_LITTLE_FREED } else { AT_ONCE };
         let wanted = if freed_little { WANTED_CPU } else { wanted_cpu(self.room) };
         let ratio = (share * (1.0 - wanted) / (wanted * (1.0 - share).max(0.01))).clamp(0.5, at_once);
-        let most = most(live, percent, mutators);
+        let most = most(live, bounds, mutators);
         let least = (live / 100 * LEAST_PERCENT).max(self.least).min(most);
         // What a heap was allowed that has become smaller says less.
         let last = self.room as f64 * (live as f64 / self.live.max(1) as f64).min(1.0);
@@ -95,6 +105,11 @@ mod tests {
 
     const MIB: usize = 1 << 20;
     const ONE: usize = 1;
+    const SMALL: usize = Config::DEFAULT.small_heap;
+
+    fn usual(percent: u32) -> GrowthBounds {
+        GrowthBounds { percent, small_heap: SMALL }
+    }
 
     fn spent(percent: u64) -> Spent {
         Spent { collecting_ns: percent * 1_000_000, all_ns: 100_000_000, added: MIB, freed: MIB }
@@ -104,15 +119,17 @@ mod tests {
     fn growth_follows_what_collecting_costs() {
         let mut growth = Growth::new(4 * MIB);
         // All the time: twice as much each time, up to what is allowed.
-        let rooms: Vec<_> = (0..7).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(40)) / MIB).collect();
+        let rooms: Vec<_> =
+            (0..7).map(|_| growth.after_full(100 * MIB, usual(150), ONE, spent(40)) / MIB).collect();
         assert_eq!(rooms, [30, 60, 120, 150, 150, 150, 150]);
         // Nearly none: half as much each time, down to what is always allowed.
-        let rooms: Vec<_> = (0..4).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(1)) / MIB).collect();
+        let rooms: Vec<_> =
+            (0..4).map(|_| growth.after_full(100 * MIB, usual(150), ONE, spent(1)) / MIB).collect();
         assert_eq!(rooms, [75, 37, 30, 30]);
         // As much as is wanted: no change.
-        assert_eq!(growth.after_full(100 * MIB, 150, ONE, spent(7)) / MIB, 30);
+        assert_eq!(growth.after_full(100 * MIB, usual(150), ONE, spent(7)) / MIB, 30);
         // What the option says is the most, even if it is less than that.
-        assert_eq!(growth.after_full(100 * MIB, 20, ONE, spent(7)) / MIB, 20);
+        assert_eq!(growth.after_full(100 * MIB, usual(20), ONE, spent(7)) / MIB, 20);
     }
 
     #[test]
@@ -121,11 +138,14 @@ mod tests {
         // A third of the time, of little time: 3 ms are worth 6 million bytes. Half of what was added is freed, which is less than an
         // eighth of the heap.
         let spent = |freed| Spent { collecting_ns: 3_000_000, all_ns: 9_000_000, added: 30 * MIB, freed };
-        let mut rooms =
-            (0..4).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(15 * MIB)) / MIB).collect::<Vec<_>>();
+        let mut rooms = (0..4)
+            .map(|_| growth.after_full(100 * MIB, usual(150), ONE, spent(15 * MIB)) / MIB)
+            .collect::<Vec<_>>();
         assert_eq!(rooms, [30, 35, 41, 47]);
         // What grows anyway is touched anyway.
-        rooms = (0..2).map(|_| growth.after_full(100 * MIB, 150, ONE, spent(15 * MIB - 1)) / MIB).collect();
+        rooms = (0..2)
+            .map(|_| growth.after_full(100 * MIB, usual(150), ONE, spent(15 * MIB - 1)) / MIB)
+            .collect();
         assert_eq!(rooms, [141, 150]);
     }
 
@@ -135,7 +155,7 @@ mod tests {
         let rooms = |growth: &mut Growth, live: usize, shares: &[u64]| {
             shares
                 .iter()
-                .map(|&share| growth.after_full(live * MIB, 150, ONE, spent(share)) / MIB)
+                .map(|&share| growth.after_full(live * MIB, usual(150), ONE, spent(share)) / MIB)
                 .collect::<Vec<_>>()
         };
         // A tenth of the time is too much with 60 MiB, and right with 91.
@@ -145,40 +165,57 @@ mod tests {
         assert_eq!(large, [1200, 1200, 1200]);
         // A program that grows is looked at as seldom as before.
         let grows = Spent { freed: 0, ..spent(14) };
-        assert_eq!(growth.after_full(4000 * MIB, 150, ONE, grows) / MIB, 2595);
+        assert_eq!(growth.after_full(4000 * MIB, usual(150), ONE, grows) / MIB, 2595);
     }
 
     #[test]
     fn small_heaps_are_small_unless_they_collect_all_the_time() {
         let mut growth = Growth::new(4 * MIB);
-        assert_eq!(growth.after_full(20 << 10, 150, ONE, spent(1)), LEAST);
-        let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, 150, ONE, spent(50)) / MIB).collect();
+        assert_eq!(growth.after_full(20 << 10, usual(150), ONE, spent(1)), LEAST);
+        let rooms: Vec<_> =
+            (0..5).map(|_| growth.after_full(MIB, usual(150), ONE, spent(50)) / MIB).collect();
         assert_eq!(rooms, [6, 12, 24, 31, 31]);
     }
 
     #[test]
     fn room_grows_with_mutators() {
         let mut growth = Growth::new(4 * MIB);
-        assert_eq!(growth.after_full(MIB, 150, 2, spent(1)), LEAST);
-        let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, 150, 2, spent(50)) / MIB).collect();
+        assert_eq!(growth.after_full(MIB, usual(150), 2, spent(1)), LEAST);
+        let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, usual(150), 2, spent(50)) / MIB).collect();
         assert_eq!(rooms, [6, 12, 24, 48, 63]);
-        assert_eq!(most(0, 150, 64), 64 * SMALL);
+        assert_eq!(most(0, usual(150), 64), 64 * SMALL);
+    }
+
+    #[test]
+    fn an_option_bounds_small_heaps() {
+        let bounds = |percent| GrowthBounds { percent, small_heap: 6 * MIB };
+        assert_eq!(
+            (most(0, bounds(150), 1), most(0, bounds(400), 1), most(0, bounds(75), 1)),
+            (6 * MIB, 6 * MIB, 3 * MIB)
+        );
+        assert_eq!((most(MIB, bounds(200), 7) / MIB, most(10 * MIB, bounds(200), 1) / MIB), (41, 20));
+        // No bound is the largest number.
+        let all = GrowthBounds { percent: 150, small_heap: usize::MAX };
+        assert_eq!(most(MIB, all, 2), usize::MAX - MIB);
     }
 
     #[test]
     fn large_heaps_grow_by_a_smaller_part() {
-        assert_eq!(most(256 * MIB, 150, 1) / MIB, 384);
-        assert_eq!(most(16 << 30, 150, 1) >> 30, 12);
-        assert_eq!(most(100 << 30, 150, 1) >> 30, 50);
-        assert_eq!((most(0, 150, 1), most(0, 1000, 1), most(0, 75, 1)), (SMALL, SMALL, SMALL / 2));
+        assert_eq!(most(256 * MIB, usual(150), 1) / MIB, 384);
+        assert_eq!(most(16 << 30, usual(150), 1) >> 30, 12);
+        assert_eq!(most(100 << 30, usual(150), 1) >> 30, 50);
+        assert_eq!(
+            (most(0, usual(150), 1), most(0, usual(1000), 1), most(0, usual(75), 1)),
+            (SMALL, SMALL, SMALL / 2)
+        );
     }
 
     #[test]
     fn a_heap_that_has_become_small_is_small() {
         let mut growth = Growth::new(4 * MIB);
-        (0..6).for_each(|_| _ = growth.after_full(100 * MIB, 150, ONE, spent(40)));
-        assert_eq!(growth.after_full(2 * MIB, 150, ONE, spent(40)) / MIB, 6);
-        assert_eq!(growth.after_full(MIB / 2, 150, ONE, spent(7)), LEAST);
+        (0..6).for_each(|_| _ = growth.after_full(100 * MIB, usual(150), ONE, spent(40)));
+        assert_eq!(growth.after_full(2 * MIB, usual(150), ONE, spent(40)) / MIB, 6);
+        assert_eq!(growth.after_full(MIB / 2, usual(150), ONE, spent(7)), LEAST);
     }
 
     #[test]
@@ -187,7 +224,7 @@ mod tests {
         let freed_little = Spent { freed: 0, ..spent(20) };
         let mut live = 4 * MIB;
         let goals = (0..5).map(|_| {
-            live += growth.after_full(live, 150, ONE, freed_little);
+            live += growth.after_full(live, usual(150), ONE, freed_little);
             live / MIB
         });
         assert_eq!(goals.collect::<Vec<_>>(), [13, 32, 81, 203, 507]);

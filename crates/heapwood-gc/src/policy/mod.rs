@@ -28,7 +28,7 @@ mod tunables;
 
 pub(crate) use assist::{AssistPolicy, Progress};
 pub(crate) use goal::{Bounds, GoalPacer};
-pub use growth::{Growth, Spent};
+pub use growth::{Growth, GrowthBounds, Spent};
 pub(crate) use help::HelpPolicy;
 pub(crate) use idle::{IdleDecision, IdlePolicy, IdleSample};
 pub use nursery::{Efficiency, NextCollection, Nursery};

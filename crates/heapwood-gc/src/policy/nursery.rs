@@ -28,7 +28,7 @@ pub struct Efficiency {
     pub ns: u64,
     /// Nanoseconds since the collection before.
     pub since: u64,
-    /// Bytes of stacks that it scanned.
+    /// Bytes of stacks that it scanned, and what root functions have looked at.
     pub stacks: usize,
 }
 
@@ -49,10 +49,13 @@ impl Efficiency {
         }
     }
 
-    /// Whether it freed more than half, and is at least as efficient as another.
-    fn is_profitable(self, other: Efficiency) -> bool {
+    fn freed_more_than_half(self) -> bool {
         self.freed > self.allocated / 2
-            && self.freed as u128 * other.ns.max(1) as u128 >= other.freed as u128 * self.ns.max(1) as u128
+    }
+
+    /// Whether it is at least as efficient as another.
+    fn frees_as_much_a_ns(self, other: Efficiency) -> bool {
+        self.freed as u128 * other.ns.max(1) as u128 >= other.freed as u128 * self.ns.max(1) as u128
     }
 }
 
@@ -170,10 +173,15 @@ impl Nursery {
         worth.max((self.size / BYTES_A_STORE) as u64)
     }
 
+    /// Whether the time that young collections take decides anything. With `Always`, which is for tests, they need not be
+    /// profitable, and the machine's load changes neither how many there are nor what they find.
+    fn heeds_the_clock(&self) -> bool {
+        self.option != Generational::Always
+    }
+
     /// The time that a young collection may take, in nanoseconds; `since` is the time since the last collection.
     pub fn most_time(&self, since: u64) -> u64 {
-        // In tests, where they need not be profitable, the machine's load does not change what they find.
-        if self.option == Generational::Always {
+        if !self.heeds_the_clock() {
             return u64::MAX / 2;
         }
         (since / PART_OF_TIME).clamp(LEAST_TIME, MOST_TIME)
@@ -258,18 +266,20 @@ impl Nursery {
         self.stacks = young.stacks;
         let survived = young.allocated.saturating_sub(young.freed);
         let cost = young.ns + stores * STORE_NS;
-        let share = |part: u64| cost > young.since / part;
-        if survived > young.allocated / DOUBLE || share(MUCH_TIME) || young.has_long_stacks(self.size) {
+        let takes = |part: u64| self.heeds_the_clock() && cost > young.since / part;
+        if survived > young.allocated / DOUBLE || takes(MUCH_TIME) || young.has_long_stacks(self.size) {
             self.size = (self.size * 2).min(MOST);
         } else if survived < young.allocated / HALVE
-            && !share(LITTLE_TIME)
+            && !takes(LITTLE_TIME)
             && !young.has_long_stacks(self.size / 2)
         {
             self.size = (self.size / 2).max(LEAST);
         }
         // Before the first full collection: assume that it frees half of what it looks at.
         let least = self.full.unwrap_or(Efficiency { freed: young.allocated / 2, ns: cost, ..young });
-        self.paid = Efficiency { ns: cost, ..young }.is_profitable(least);
+        let young = Efficiency { ns: cost, ..young };
+        self.paid =
+            young.freed_more_than_half() && (!self.heeds_the_clock() || young.frees_as_much_a_ns(least));
         if self.paid {
             (self.misses, self.next_backoff, self.tries) = (0, 1, false);
             return;
@@ -324,8 +334,12 @@ mod tests {
         play(&mut nursery, 0, 10);
         assert_eq!((nursery.size, nursery.is_on()), (LEAST, true));
         // Its collections find nothing alive, but take long, for there are many roots.
-        nursery.after_young(Efficiency { ns: 50_000_000, ..young(&nursery, 0) }, 0);
+        let long = Efficiency { ns: 50_000_000, ..young(&nursery, 0) };
+        nursery.after_young(long, 0);
         assert_eq!(nursery.size, 2 * LEAST);
+        let mut always = Nursery::new(Generational::Always);
+        always.after_young(long, 0);
+        assert_eq!(always.size, LEAST, "no clock decides");
     }
 
     /// Its collections are fast by the clock, and nothing survives; only the bytes of stacks differ.

@@ -21,9 +21,6 @@ pub(super) mod growth {
     pub(in crate::policy) const AT_ONCE_IF_LITTLE_FREED: f64 = 3.0;
     /// Bytes of fresh memory that are touched in a nanosecond, small pages: two microseconds each (docs/results, "First touches").
     pub(in crate::policy) const TOUCHED_BYTES_A_NS: f64 = 2.0;
-    /// The size in bytes that a heap may have for each mutator whatever is alive, if it would else collect all the time and
-    /// `percent` is no less than usual.
-    pub(in crate::policy) const SMALL: usize = 32 << 20;
     /// Up to this size in bytes a heap may grow by all of `percent`, and from the other size on by a third of it.
     pub(in crate::policy) const LARGE: usize = 256 << 20;
     pub(in crate::policy) const HUGE: usize = 64 << 30;

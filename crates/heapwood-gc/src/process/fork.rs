@@ -91,6 +91,15 @@ impl Forks for Heap {
         true
     }
 
+    fn explain_register(&self, value: usize) {
+        let Some(verify) = self.collector().verify() else { return };
+        if let Some(was) = verify.births().tell_dead(self.space(), value) {
+            write_line(format_args!(
+                "heapwood: verify: a register holds {value:#x}, where no object is any more: it was {was}"
+            ));
+        }
+    }
+
     fn arena_handle_error(&self, handle: usize) -> Option<ArenaError> {
         Heap::arena_handle_error(self, handle)
     }
@@ -143,7 +152,9 @@ impl Forks for Heap {
         let mine = record().iter().filter(|m| core::ptr::eq(m.heap(), self));
         mine.for_each(|m| m.enter_child(thread_id()));
         self.registry().adopt(thread_pointer());
+        self.registry().attached_list().filter(|m| m.is_given()).for_each(|m| m.forget_request());
         collector.roots().stacks().lock().forget_threads_but(thread_pointer());
+        collector.helper_start().forget();
         self.background().forget_thread();
         self.marker().forget_thread();
         state.posted().forget();

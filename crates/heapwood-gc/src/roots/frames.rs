@@ -14,6 +14,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{Ordering, compiler_fence};
 use heapwood_heap::Collection;
 use heapwood_layout::WORD;
+use heapwood_os::Peek;
 use heapwood_os::diagnose::message::corrupt;
 
 /// A frame of the shadow stack: `count` slots that hold null or the address of an object. Clients link frames
@@ -154,6 +155,34 @@ impl Frames {
                 *slots = (*slots).map_addr(|slots| slots | NOTED);
             }
         }
+    }
+
+    /// The topmost frame that is none any more: it lies where `was_left` says that no function uses the stack, or it or its slots cannot
+    /// be read. Its function has returned, and another may have used its memory. The thread is stopped. A cycle of frames is none of
+    /// these: whoever goes through them tells.
+    pub(crate) fn broken(&self, peek: &Peek, was_left: impl Fn(usize) -> bool) -> Option<usize> {
+        let (mut at, mut before) = (self.0.get() as usize, 0);
+        let (mut steps, mut limit) = (0u64, 1u64);
+        while at != 0 && at != before {
+            steps += 1;
+            if steps == limit {
+                (before, limit) = (at, 2 * limit);
+            }
+            let mut words = [[0u8; WORD]; 3];
+            let is_read = at.is_multiple_of(WORD)
+                && peek
+                    .read(at, words.as_flattened_mut())
+                    .is_none_or(|read| read == words.as_flattened().len());
+            let [prev, count, slots] = words.map(usize::from_ne_bytes);
+            let start = slots & !(Frame::FIXED | NOTED);
+            let end = count.checked_mul(WORD).and_then(|bytes| start.checked_add(bytes));
+            let is_whole = |end| start.is_multiple_of(WORD) && peek.first_unreadable(start..end).is_none();
+            if was_left(at) || !is_read || !end.is_some_and(is_whole) {
+                return Some(at);
+            }
+            at = prev;
+        }
+        None
     }
 
     /// The linked frames, topmost first; their thread is stopped.

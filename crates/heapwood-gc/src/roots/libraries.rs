@@ -4,6 +4,7 @@
 //! true, the list has every library that any of them has seen loaded.
 
 use super::excluded::Excluded;
+use super::library_list::LibraryFilter;
 use super::library_watcher::LibraryWatcher;
 use super::table::RootTable;
 use core::ops::Range;
@@ -43,6 +44,12 @@ impl Libraries {
     /// From now on the data of every library are roots, or those of named ones alone.
     pub(super) fn set_all(&mut self, all: bool) {
         self.all = all;
+    }
+
+    /// Asks a function which of their data may be roots. No thread has been stopped.
+    pub(super) fn set_filter(&mut self, filter: Option<LibraryFilter>) {
+        self.library_watcher.look(self.kernel, None);
+        self.library_watcher.with_list(|list| list.set_filter(filter));
     }
 
     /// Ranges that are no roots.

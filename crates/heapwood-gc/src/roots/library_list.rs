@@ -4,6 +4,7 @@
 //! held.
 
 use super::table::RootTable;
+use core::ffi::CStr;
 use core::ops::Range;
 use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::memory::region::Zeroed;
@@ -31,10 +32,15 @@ struct Segment {
 // SAFETY: plain numbers, valid with any value.
 unsafe impl Zeroed for Segment {}
 
+/// Whether a segment of a library's data, of the library with this name, may be a root. It is called while the loader's lock is held
+/// and threads may be stopped: it takes no lock that another thread may have, allocates nothing and loads nothing.
+pub type LibraryFilter = fn(name: &CStr, data: Range<usize>) -> bool;
+
 /// The list.
 pub(super) struct LibraryList {
     segments: MappedArray<Segment>,
     len: usize,
+    filter: Option<LibraryFilter>,
     /// The loader's counts when it was made.
     counts: Option<Counts>,
     /// The roots were selected since it was made, for all libraries or for some.
@@ -46,7 +52,7 @@ impl LibraryList {
     pub(super) fn new(kernel: KernelRef) -> Result<Self, OsError> {
         let segments = MappedArray::new(kernel, MOST)?;
         segments.commit(0..MOST)?;
-        Ok(LibraryList { segments, len: 0, counts: None, selected: None })
+        Ok(LibraryList { segments, len: 0, filter: None, counts: None, selected: None })
     }
 
     /// The memory of the list, which stays where it is.
@@ -63,15 +69,24 @@ impl LibraryList {
         self.counts = None;
     }
 
+    /// Lists only what this function accepts, from the next look on.
+    pub(super) fn set_filter(&mut self, filter: Option<LibraryFilter>) {
+        self.filter = filter;
+        self.forget();
+    }
+
     /// Updates the list. Waits for the loader's lock.
     pub(super) fn look(&mut self) {
         if self.counts.is_some_and(|counts| counts == loaded::counts()) {
             return;
         }
         (self.len, self.selected) = (0, None);
+        let filter = self.filter;
         self.counts = Some(loaded::for_each_library(|library| {
             if !is_ours(library) {
-                let mut data = library.data().peekable();
+                let counts =
+                    |data: &Range<usize>| filter.is_none_or(|counts| counts(library.name(), data.clone()));
+                let mut data = library.data().filter(counts).peekable();
                 if data.peek().is_none() {
                     self.push(library.id(), 0..0);
                 }
@@ -192,6 +207,16 @@ mod tests {
         list.forget();
         list.look();
         list.select_roots(&mut table, true);
-        assert!(covers(&list, address) && list.roots().count() > some);
+        let all = list.roots().filter(|data| !data.is_empty()).count();
+        assert!(covers(&list, address) && all > some);
+        // The filter is asked about each segment, and what it refuses is no root.
+        list.set_filter(Some(|_, data| !data.contains(&(WRITABLE.as_ptr() as usize))));
+        list.look();
+        list.select_roots(&mut table, true);
+        assert!(!covers(&list, address) && list.roots().filter(|data| !data.is_empty()).count() == all - 1);
+        list.set_filter(None);
+        list.look();
+        list.select_roots(&mut table, true);
+        assert!(covers(&list, address));
     }
 }

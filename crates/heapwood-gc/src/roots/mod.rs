@@ -3,6 +3,7 @@
 //! | file | contents |
 //! |---|---|
 //! | `table` | global slots (precise) and ranges (ambiguous), registered by the client |
+//! | `functions` | functions of the program that name roots |
 //! | `intervals` | ranges of ambiguous words of which parts are added and removed |
 //! | `handles` | slots that the heap owns and hands out |
 //! | `changed_handles` | the handles that a young collection scans |
@@ -26,6 +27,7 @@ mod changed_handles;
 mod client;
 mod excluded;
 mod frames;
+mod functions;
 mod handles;
 mod intervals;
 mod libraries;
@@ -41,8 +43,10 @@ mod words_in_use;
 
 pub use client::{ClientRoots, CollectionPhases};
 pub use frames::{Frame, Frames};
+pub use functions::RootFunction;
 pub use handles::Handle;
 pub(crate) use handles::{Handles, MAX_HANDLES};
+pub use library_list::LibraryFilter;
 pub(crate) use other_stacks::OtherStacks;
 pub use other_stacks::StackRef;
 pub(crate) use scan_roots::ScanRoots;
@@ -157,6 +161,19 @@ impl Roots {
         }
         if let Some(libraries) = &mut *self.libraries.lock() {
             libraries.set_all(all);
+        }
+        Ok(())
+    }
+
+    /// Asks a function which data of libraries may be roots.
+    pub(crate) fn set_library_filter(
+        &self,
+        kernel: KernelRef,
+        filter: Option<LibraryFilter>,
+    ) -> Result<(), OsError> {
+        self.use_libraries(kernel, false)?;
+        if let Some(libraries) = &mut *self.libraries.lock() {
+            libraries.set_filter(filter);
         }
         Ok(())
     }

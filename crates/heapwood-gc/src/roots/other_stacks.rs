@@ -181,17 +181,23 @@ impl OtherStacks {
         Ok(())
     }
 
+    /// The records of stacks.
+    fn records(&self) -> impl Iterator<Item = &OtherStack> {
+        let records = self.records.iter().flat_map(|records| (0..self.used).map(|index| records.at(index)));
+        // SAFETY: records in use are committed.
+        records.map(|record| unsafe { &*record }).filter(|record| record.high.load(Ordering::Relaxed) != 0)
+    }
+
     /// Calls `f` with the words in use of each stack; all threads are stopped.
     pub(super) fn for_each(&self, mut f: impl FnMut(Range<usize>)) {
-        let Some(records) = &self.records else { return };
-        for index in 0..self.used {
-            // SAFETY: records in use are committed.
-            let record = unsafe { &*records.at(index) };
-            let high = record.high.load(Ordering::Relaxed);
-            if high != 0 {
-                f(record.in_use.lowest()..high);
-            }
-        }
+        self.records().for_each(|record| f(record.in_use.lowest()..record.range().end));
+    }
+
+    /// Whether a stack has some of these addresses.
+    pub(super) fn has_some_of(&self, addresses: &Range<usize>) -> bool {
+        self.records()
+            .map(OtherStack::range)
+            .any(|stack| stack.start < addresses.end && addresses.start < stack.end)
     }
 
     /// In a forked child: takes all threads but the one with this pointer off their stacks.

@@ -109,6 +109,15 @@ impl ThreadStack {
         pointer < self.end && self.bounds.get().is_none_or(inside)
     }
 
+    /// One past the highest word of the stack on which a word lies, or a few words above it if that is not known.
+    pub(crate) fn end_above(&self, word: usize) -> usize {
+        if self.bounds.get().is_some() && self.contains_quietly(word) {
+            return self.end;
+        }
+        let other = self.others().find(|(_, other)| other.contains(word));
+        other.map_or(word + 32 * WORD, |(_, other)| other.range().end)
+    }
+
     /// The same without asking the system, for a signal handler.
     fn contains_quietly(&self, pointer: usize) -> bool {
         pointer < self.end && self.bounds.get().is_none_or(|bounds| bounds.low <= pointer)
@@ -150,6 +159,17 @@ impl ThreadStack {
         let is_known = self.others().any(|(_, other)| on(&|word| other.contains(word)))
             || on(&|word| self.contains(word));
         word <= noted && (is_known || self.moving.noted() == Some(noted))
+    }
+
+    /// Whether a word lies below the words in use of the stack on which the thread is stopped: the function whose variable it was has
+    /// returned.
+    pub(crate) fn was_left(&self, word: usize) -> bool {
+        let is_known = |noted: usize| {
+            let inside = |bounds: StackBounds| bounds.low <= word && bounds.low <= noted && noted < self.end;
+            self.bounds.get().is_some_and(inside)
+                || self.others().any(|(_, other)| other.contains(noted) && other.contains(word))
+        };
+        self.noted().is_some_and(|noted| word < noted && is_known(noted))
     }
 
     /// The bottom of the stack that the thread is on, which a client moves.

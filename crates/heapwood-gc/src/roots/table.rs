@@ -1,5 +1,5 @@
-//! Registered roots: slots that hold an object's address or null, ranges of ambiguous words, and libraries; and the set of
-//! intervals. Invariant:
+//! Registered roots: slots that hold an object's address or null, ranges of ambiguous words, libraries, and functions; and the set
+//! of intervals. Invariant:
 //! every entry below `used` is a root or on the free list, so registering and removing take constant time. Entries are
 //! committed as they are needed.
 
@@ -44,6 +44,8 @@ pub(crate) enum RootKind {
     /// The data of a library. `start` is the library's number, `words` the number of libraries that had been loaded
     /// when it was named.
     Library = 3,
+    /// A function that names others. `start` is its address, `words` its argument.
+    Function = 4,
 }
 
 #[derive(Clone, Copy)]
@@ -71,6 +73,7 @@ pub(crate) struct RootTable {
     libraries_changed: bool,
     /// The libraries that are named.
     libraries: usize,
+    has_functions: bool,
     intervals: Intervals,
 }
 
@@ -85,6 +88,7 @@ impl RootTable {
             free: NONE,
             libraries_changed: false,
             libraries: 0,
+            has_functions: false,
             intervals,
         })
     }
@@ -127,6 +131,7 @@ impl RootTable {
         *e = RootEntry { start, words, kind: kind as u32, generation };
         self.libraries_changed |= kind == RootKind::Library;
         self.libraries += usize::from(kind == RootKind::Library);
+        self.has_functions |= kind == RootKind::Function;
         Ok(RootToken((generation as u64) << 32 | index as u64))
     }
 
@@ -183,17 +188,27 @@ impl RootTable {
         }
     }
 
-    /// Calls `f` with each root except libraries.
-    pub(crate) fn for_each(&self, mut f: impl FnMut(RootKind, usize, usize)) {
+    /// Calls `f` with the kind and the words of each entry; a free one has kind 0.
+    pub(super) fn for_each_entry(&self, mut f: impl FnMut(u32, usize, usize)) {
         for index in 0..self.used {
             // SAFETY: entries in use are committed; shared access only reads.
             let e = unsafe { &*self.entries.at(index) };
-            match e.kind {
-                1 => f(RootKind::Slots, e.start, e.words),
-                2 => f(RootKind::Range, e.start, e.words),
-                _ => {}
-            }
+            f(e.kind, e.start, e.words);
         }
+    }
+
+    /// Whether a function was ever registered.
+    pub(super) fn has_functions(&self) -> bool {
+        self.has_functions
+    }
+
+    /// Calls `f` with each root except libraries and functions.
+    pub(crate) fn for_each(&self, mut f: impl FnMut(RootKind, usize, usize)) {
+        self.for_each_entry(|kind, start, words| match kind {
+            1 => f(RootKind::Slots, start, words),
+            2 => f(RootKind::Range, start, words),
+            _ => {}
+        });
         self.intervals.for_each(&mut |range| {
             let start = range.start.next_multiple_of(WORD);
             let words = range.end.saturating_sub(start) / WORD;

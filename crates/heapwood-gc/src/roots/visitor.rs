@@ -3,6 +3,7 @@
 
 use super::changed_handles::ChangedHandles;
 use super::frames::Frames;
+use super::functions::RootFunction;
 use super::handles::Handles;
 use super::libraries::Libraries;
 use super::other_stacks::OtherStacks;
@@ -43,6 +44,10 @@ pub(crate) enum Source {
     Queue,
     /// An object that the program holds.
     Held,
+    /// An object that a root function has named.
+    Function,
+    /// A word that one has named, which may lead to or into an object.
+    FunctionWord,
 }
 
 impl Source {
@@ -56,6 +61,7 @@ impl Source {
                 | Source::ArenaHeader
                 | Source::Queue
                 | Source::Held
+                | Source::Function
         )
     }
 }
@@ -75,6 +81,8 @@ impl fmt::Display for Source {
             Source::Library => "the word of a library's data",
             Source::Queue => "the entry of a finaliser",
             Source::Held => "the held object",
+            Source::Function => "the report of a root function",
+            Source::FunctionWord => "the ambiguous report of a root function",
         })
     }
 }
@@ -89,6 +97,8 @@ pub(crate) struct ThreadRoots<'m> {
     pub(crate) arenas: Owner<'m>,
     /// The owner of cells that the thread may be initialising, if it was stopped between two instructions.
     pub(crate) cells: Option<Owner<'m>>,
+    /// Words of its stack that were copied, if that is scanned.
+    pub(crate) saved: Range<usize>,
 }
 
 /// The roots of a heap, under their locks.
@@ -138,6 +148,18 @@ impl LockedRoots<'_> {
         knows
     }
 
+    /// Whether a registered stack has some of these addresses.
+    pub(crate) fn has_stack_in(&self, addresses: &Range<usize>) -> bool {
+        self.stacks.has_some_of(addresses)
+    }
+
+    /// Calls `f` with each function that names roots.
+    pub(crate) fn for_each_function(&self, f: impl FnMut(RootFunction)) {
+        if self.table.has_functions() {
+            self.table.for_each_function(f);
+        }
+    }
+
     /// Calls `f` with the addresses of each run of words; `threads` are the attached ones, all stopped. A young
     /// collection skips handles and frames that have not changed since the last. All words stay readable until this is dropped,
     /// except a library's: a copy is gone when `f` returns, and is short.
@@ -151,7 +173,7 @@ impl LockedRoots<'_> {
         self.table.for_each(|kind, start, n| match kind {
             RootKind::Slots => f(Source::Slots, words(start, n)),
             RootKind::Range => f(Source::Range, words(start, n)),
-            RootKind::Library => {}
+            RootKind::Library | RootKind::Function => {}
         });
         if let Some(libraries) = &*self.libraries {
             libraries.for_each_chunk(|words| f(Source::Library, words));
@@ -163,10 +185,13 @@ impl LockedRoots<'_> {
             }
         }
         self.stacks.for_each(|words| f(Source::Stack, words));
-        for ThreadRoots { frames, faults, stack, arenas, cells } in threads {
+        for ThreadRoots { frames, faults, stack, arenas, cells, saved } in threads {
             frames.for_each(kind, faults, |slots| f(Source::Frame, slots));
             if let Some(stack) = stack {
                 stack.for_each(|words| f(Source::Stack, words));
+            }
+            if !saved.is_empty() {
+                f(Source::Stack, saved);
             }
             arenas.for_each_arena(kind, |words| match words {
                 ArenaWords::Roots(words) => f(Source::ArenaHeader, words),

@@ -46,7 +46,7 @@ macro_rules! options_list {
 
             /// The most that may be allocated between full collections, in percent of the live bytes at the last one.
             /// It is less, down to 30, while collections take less than 7 % of CPU time (14 % from 128 MiB of it on), and
-            /// from 256 MiB on. A small heap may grow to 32 MiB.
+            /// from 256 MiB on. A small heap may grow to `small_heap`.
             percent: u32 = 150, Percent 1..=Config::MAX_PERCENT as u64, Everyone;
 
             /// Ask the kernel for huge pages behind objects, once the heap is larger than 8 MiB and while their first
@@ -59,7 +59,7 @@ macro_rules! options_list {
             conservative_stacks: bool = true, Switch 0..=1, InC;
 
             /// Check the whole heap at every collection, fill freed memory, and report stores that bypassed the
-            /// barrier. Report threads that keep a collection waiting for a second. Abort if the heap is corrupt.
+            /// barrier, stores into dead objects and behind the end of living ones, and words that lead to dead objects though no type calls them pointers. Report threads that keep a collection waiting for a second. Abort if the heap is corrupt.
             /// Slow.
             verify: bool = false, Switch 0..=1, Everyone;
 
@@ -127,6 +127,20 @@ macro_rules! options_list {
             /// too, which run beside the program then; `off`, never; `always`, for tests. They need `background_release`,
             /// and take a core while they last.
             concurrent: Concurrent = Concurrent::Auto, Beside 0..=3, Everyone;
+
+            /// The size to which a heap may grow for each thread that allocates, however little is alive, if it would
+            /// else collect all the time. With less than the usual `percent` it is less in proportion.
+            small_heap: usize = 32 << 20, Bytes 0..=u64::MAX, Everyone;
+
+            /// In verify mode, note the type, the place and the thread of each allocation by the C interface, for reports. Each
+            /// takes the slow path then.
+            sites: bool = true, Switch 0..=1, InC;
+
+            /// In verify mode, abort at the first report. In C `verify = 2` says so, too.
+            verify_stops: bool = false, Switch 0..=1, Everyone;
+            /// Look for tagged pointers, too, where words may be pointers: on scanned stacks, in registers and ranges, and in
+            /// objects of conservative types. It is for heaps with tags (hw_heap_tag).
+            tagged_stacks: bool = false, Switch 0..=1, InC;
         }
     };
 }

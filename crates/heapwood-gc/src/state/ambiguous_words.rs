@@ -15,8 +15,9 @@ use heapwood_heap::GRANULE;
 const MOST: usize = 4096;
 /// The code of a word that may lead to the inside.
 pub(crate) const ANY: u8 = 15;
-/// The first code of a remainder; all are odd.
-const FIRST: u8 = 1;
+/// The code of a word that points to an object's first byte, which always counts: it is the first code of a remainder; all are
+/// odd.
+pub(crate) const BASE: u8 = 1;
 /// Stands for several remainders.
 const SHARED: u8 = 13;
 
@@ -89,7 +90,7 @@ impl AmbiguousWords {
     fn set(&self, bytes: usize) {
         self.displacements[bytes / 64].fetch_or(1 << (bytes % 64), Ordering::Relaxed);
         let used = self.codes.iter().map(|code| code.load(Ordering::Relaxed)).max().unwrap_or(0);
-        let next = if used == 0 { FIRST } else { (used + 2).min(SHARED) };
+        let next = if used == 0 { BASE } else { (used + 2).min(SHARED) };
         // Two threads may give one code to two remainders: then both share it, which keeps more.
         let _ = self.codes[bytes % GRANULE].compare_exchange(0, next, Ordering::Relaxed, Ordering::Relaxed);
     }

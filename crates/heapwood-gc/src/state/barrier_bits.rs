@@ -7,3 +7,5 @@ pub(crate) const MARK: u32 = 1;
 pub(crate) const YOUNG: u32 = 2;
 /// Verify mode notes stores.
 pub(crate) const VERIFY: u32 = 4;
+/// The heap's words have tags, which the slow path clears. It is no reason to take that path.
+pub(crate) const TAGGED: u32 = 8;

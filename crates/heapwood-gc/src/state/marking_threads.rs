@@ -30,11 +30,12 @@ impl MarkingThreads {
         self.marking.load(Ordering::Relaxed) == here
     }
 
-    /// Runs `mark`, and registers the calling thread as the marking one meanwhile.
+    /// Runs `mark`, and registers the calling thread as the marking one meanwhile. Calls of one thread may nest.
     pub(crate) fn while_marking<R>(&self, mark: impl FnOnce() -> R) -> R {
+        let outer = self.marking.load(Ordering::Relaxed);
         self.marking.store(thread_pointer(), Ordering::Relaxed);
         let result = mark();
-        self.marking.store(0, Ordering::Relaxed);
+        self.marking.store(outer, Ordering::Relaxed);
         result
     }
 

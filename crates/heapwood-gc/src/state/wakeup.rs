@@ -53,23 +53,29 @@ impl Wakeup {
     }
 
     /// Wakes the thread.
-    fn notify(&self) {
+    pub(crate) fn notify(&self) {
         self.word.fetch_add(EVENT, Ordering::Release);
         wake(&self.word, 1);
     }
 
     /// Wakes the thread if it waits for a mutator that leaves its heap. The mutator has left, and has passed a
-    /// sequentially consistent fence since. `holds` tells whether it has cached memory; it is called only if that
-    /// matters.
+    /// sequentially consistent fence since. `holds` tells whether it had cached memory before it left; afterwards other threads may
+    /// take that.
     #[inline]
-    pub(crate) fn mutator_left(&self, holds: impl FnOnce() -> bool) {
+    pub(crate) fn mutator_left(&self, holds: bool) {
         let wake_on = self.wake_on.load(Ordering::Relaxed);
-        if wake_on == WakeOn::Nobody as u32 || wake_on == WakeOn::Holders as u32 && !holds() {
+        if wake_on == WakeOn::Nobody as u32 || wake_on == WakeOn::Holders as u32 && !holds {
             return;
         }
         if self.wake_on.swap(WakeOn::Nobody as u32, Ordering::Relaxed) != WakeOn::Nobody as u32 {
             self.notify();
         }
+    }
+
+    /// Whether the thread waits for a mutator with cached memory. It may begin to at any time.
+    #[inline]
+    pub(crate) fn waits_for_holders(&self) -> bool {
+        self.wake_on.load(Ordering::Relaxed) == WakeOn::Holders as u32
     }
 
     /// Wakes the thread if it does not look after arenas yet: an arena has released memory.

@@ -7,6 +7,7 @@
 //! | [`stepped`] | the same while a marking goes on, driven in steps |
 //! | [`inject`] | that errors planted in the collector are caught by those three, and by verify mode |
 //! | [`roots`] | what keeps objects alive: stacks, ranges, libraries; and what does not |
+//! | [`plain`] | stores of which the object is not named, and plain ones that were announced |
 //! | [`marking`] | deep, wide and strange graphs; mark stacks; markers side by side; types described by programs |
 //! | [`young`] | when there are young collections |
 //! | [`arenas`] | arenas: what they keep, what ends them, what reads them afterwards |
@@ -35,6 +36,7 @@ mod limits;
 mod marking;
 mod memory;
 mod oracle;
+mod plain;
 mod roots;
 mod signals;
 // It uses the trap flag of this processor.

@@ -22,7 +22,6 @@ pub(crate) struct Allocator {
     /// Whether shapes with trace functions exist.
     traces: AtomicBool,
     /// Whether shapes exist whose words may be pointers and may be anything.
-    is_conservative: AtomicBool,
     /// Runs have one cell only.
     single_cells: bool,
     always_shared: AtomicBool,
@@ -35,7 +34,6 @@ impl Allocator {
             shapes: Shapes::new(kernel, |shapes| sweeper.commit_shapes(shapes))?,
             sweeper,
             traces: AtomicBool::new(false),
-            is_conservative: AtomicBool::new(false),
             single_cells: config.single_cells,
             always_shared: AtomicBool::new(false),
         })
@@ -55,12 +53,8 @@ impl Allocator {
 
     /// Registers the shape of objects of `bytes` bytes that are scanned as `scan` says.
     pub(crate) fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
-        match scan {
-            Scan::Layout(Layout::Trace(_)) | Scan::Trace { .. } => self.traces.store(true, Ordering::Relaxed),
-            Scan::Layout(Layout::Conservative) | Scan::AmbiguousMask(_) | Scan::AmbiguousPrefix(_) => {
-                self.is_conservative.store(true, Ordering::Relaxed);
-            }
-            _ => {}
+        if let Scan::Layout(Layout::Trace(_)) | Scan::Trace { .. } = scan {
+            self.traces.store(true, Ordering::Relaxed);
         }
         self.shapes.register(bytes, scan, |shapes| self.sweeper.commit_shapes(shapes))
     }
@@ -69,11 +63,6 @@ impl Allocator {
     #[inline(always)]
     pub(crate) fn has_trace_functions(&self) -> bool {
         self.traces.load(Ordering::Relaxed)
-    }
-
-    /// Whether shapes exist whose words may be pointers and may be anything.
-    pub(crate) fn is_conservative(&self) -> bool {
-        self.is_conservative.load(Ordering::Relaxed)
     }
 
     /// Whether runs have one cell only.
@@ -107,6 +96,7 @@ impl Allocator {
             run.end = run.start + class.cell_size();
         }
         debug_assert!(run.len().is_multiple_of(class.cell_size()));
+        heap.filled().inspect(|filled| filled.take(run.clone()));
         if self.must_zero(shape, whole) && !span.is_fresh() {
             // SAFETY: the run's cells are free, and this thread owns the span.
             unsafe { (run.start as *mut u8).write_bytes(0, run.len()) };
@@ -133,6 +123,7 @@ impl Allocator {
         }
         let most = if self.has_single_cells() { 1 } else { (bytes / class.cell_size()).max(1) };
         run.end = run.end.min(run.start + most * class.cell_size());
+        heap.filled().inspect(|filled| filled.take(run.clone()));
         // SAFETY: the run's cells are free, and this thread owns the span.
         unsafe { chain(run.clone(), class.cell_size(), self.must_zero(shape, false) && !span.is_fresh()) };
         buffer.set_run(run);

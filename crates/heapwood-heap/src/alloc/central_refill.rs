@@ -15,6 +15,7 @@ use crate::freed::FreedCells;
 use crate::layout::shape_id::ShapeId;
 use crate::policy::arenas::ANNOUNCED_BYTES;
 use crate::policy::refill::{self, Forecast, MOST_OTHERS};
+use crate::policy::share;
 use crate::reclaim::central::{Central, RefillResult, ReturnedSpans};
 use crate::spans::span_list::SpanList;
 use heapwood_os::threads::timed_lock::ticks;
@@ -37,7 +38,7 @@ impl Owner<'_> {
         let (cycle, cached, began) = (self.cycle(), self.cache().cached(request.id), ticks());
         self.measure_buffers();
         let lacks_room = self.cache().share().bytes != 0 && !self.has_room(request);
-        if lacks_room {
+        if lacks_room || self.pages_crowd_out_spans(request.id) {
             self.cache().pages().flush(self.heap().pages());
         }
         let forecast = self.forecast(lacks_room);
@@ -205,6 +206,13 @@ impl Owner<'_> {
     pub(super) fn has_room(&self, request: RefillRequest<'_>) -> bool {
         let more = if self.cache().pages().has_no_blocks() { request.span_bytes() } else { 0 };
         self.held_bytes() + more <= self.cache().share().bytes
+    }
+
+    /// Whether the lists have spans of the shape, and cached pages leave little room for them. Nobody would use these
+    /// pages while there are such spans, and each refill would take a span or two.
+    fn pages_crowd_out_spans(&self, id: ShapeId) -> bool {
+        self.sweeper().has_some(id)
+            && share::are_crowding(self.cache().pages().count(), self.cache().share().bytes)
     }
 
     /// Returns the cached spans, since the share allows no further span; if that is not enough, returns all. This

@@ -127,6 +127,7 @@ impl<'s> LargePages<'s> {
         zeroed: bool,
     ) -> Self {
         let (heap, kind) = (sweeper.heap(), of.kind());
+        heap.take_filled(run.first, run.count);
         heap.memory().begin_sparse(run.first, run.count);
         // Pages that are not resident read as zeros.
         let zero = (zeroed || kind != ScanKind::NoPointers) && run.scavenged != run.count;
@@ -153,6 +154,22 @@ impl<'s> LargePages<'s> {
             let start = self.heap().spans().address_of(first) as *mut u8;
             // SAFETY: as above.
             unsafe { start.write_bytes(0, self.bytes) };
+        }
+    }
+
+    /// The same, but the first bytes get what lies at `from`.
+    ///
+    /// # Safety
+    /// 1. So many bytes can be read there, and do not change meanwhile; they lie outside these pages, and are no more than the object's.
+    pub unsafe fn zero_behind(&self, from: *const u8, bytes: usize) {
+        let (first, count) = (self.run.first, self.run.count);
+        let start = self.heap().spans().address_of(first) as *mut u8;
+        // SAFETY: the pages were taken for this object, and nothing else refers to them; contract 1.
+        unsafe {
+            if self.zero && !self.heap().memory().empty_sparse(first, count) {
+                start.add(bytes).write_bytes(0, self.bytes - bytes);
+            }
+            start.copy_from_nonoverlapping(from, bytes);
         }
     }
 

@@ -504,7 +504,14 @@ impl<'m> Owner<'m> {
         if !self.are_freed(run, class) {
             return false;
         }
-        if request.shape.kind() != ScanKind::NoPointers {
+        let has_pointers = request.shape.kind() != ScanKind::NoPointers;
+        if let Some(filled) = self.heap().filled() {
+            let size = class.cell_size();
+            for cell in run.clone().step_by(size) {
+                filled.look_at_freed(cell..cell + size, has_pointers, |written| filled.note(written));
+            }
+        }
+        if has_pointers {
             // All but the link has been zero since the cells were freed, unless the program has written there, which must
             // do no harm.
             // SAFETY: the cells were freed, and this thread has them.

@@ -36,6 +36,7 @@ impl Sweeper {
             None => {
                 let run = self.take_chunk_pages(size)?;
                 heap.stay_within_limit(run.count);
+                heap.take_filled(run.first, run.count);
                 (run.first, run.count, run.scavenged == run.count)
             }
         };
@@ -68,6 +69,7 @@ impl Sweeper {
         let (heap, spans, count) = (self.heap(), self.heap().spans(), pages_of(QUARTER));
         let run = self.take_chunk_pages(HUGE_CHUNK)?;
         heap.stay_within_limit(run.count);
+        heap.take_filled(run.first, run.count);
         let fresh = run.scavenged == run.count;
         if fresh {
             heap.memory().prepare_chunk(run.first, run.count);

@@ -5,6 +5,7 @@
 //! | `size_class` | cell sizes, and the class of a size by arithmetic |
 //! | `shape_id` | numbers of shapes, and the shapes that every heap knows |
 //! | `shape` | a size class with a layout (Go's span class), common to the cells of a span |
+//! | `slot_tags` | the tags of pointers in slots |
 //! | `trace_call` | trace functions |
 //! | `program_id`, `programs` | the layouts of large types |
 //! | `shapes` | the registration of shapes and programs |
@@ -21,4 +22,5 @@ pub(crate) mod shape;
 pub(crate) mod shape_id;
 pub(crate) mod shapes;
 pub(crate) mod size_class;
+pub(crate) mod slot_tags;
 pub(crate) mod trace_call;

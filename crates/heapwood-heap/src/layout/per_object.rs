@@ -33,6 +33,9 @@ fn write_bits(shapes: &Shapes, shape: &Shape, out: &mut [u64], at: usize, words:
         return put(out, at, words, shape.mask[0]);
     }
     clear(out, at, words);
+    if shape.head() != 0 {
+        put(out, at, words.min(64), shape.head());
+    }
     let first = at + shape.header as usize;
     let times = |element: usize| words.saturating_sub(shape.header as usize) / element;
     if let ScanKind::Slice = shape.kind() {

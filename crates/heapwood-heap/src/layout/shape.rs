@@ -73,6 +73,11 @@ impl ScanKind {
             _ => return None,
         })
     }
+
+    /// Whether words of such objects may be pointers and may be anything.
+    pub(crate) fn is_ambiguous(self) -> bool {
+        matches!(self, ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix)
+    }
 }
 
 /// The places of the pointers in an object.
@@ -101,6 +106,17 @@ pub enum Scan {
         /// The words of an element that are pointers, among its first [`MAX_MASK_WORDS`].
         mask: [u64; MASK_BLOCKS],
     },
+    /// The same after words of which some are pointers.
+    HeadedSlice {
+        /// Words before the first element.
+        header: u8,
+        /// Those of the first 64 that are pointers, at least one.
+        head: u64,
+        /// As of a slice.
+        words: usize,
+        /// As of a slice, not empty.
+        mask: [u64; MASK_BLOCKS],
+    },
     /// `header` words without a pointer, then as many elements as fit, each by the program.
     Program {
         /// Words before the first element.
@@ -108,7 +124,16 @@ pub enum Scan {
         /// Registered with the heap.
         program: ProgramId,
     },
-    /// The same with a program that the heap registers on first use.
+    /// The same after words of which some are pointers.
+    HeadedProgram {
+        /// Words before the first element.
+        header: u8,
+        /// Those of the first 64 that are pointers, at least one.
+        head: u64,
+        /// Registered with the heap.
+        program: ProgramId,
+    },
+    /// The same as `Program` with a program that the heap registers on first use.
     Unregistered {
         /// Words before the first element.
         header: u8,
@@ -136,8 +161,8 @@ pub struct Shape {
     program: ProgramId,
     /// The mask. The words of a prefix, and the data of a trace function, are its first word.
     pub mask: [u64; MASK_BLOCKS],
-    /// The trace function's address, or 0.
-    trace: usize,
+    /// The trace function's address, or the pointers before the first element (slices and programs); or 0.
+    trace_or_head: usize,
 }
 
 const _: () = assert!(size_of::<Shape>() == 64);
@@ -156,18 +181,18 @@ impl Shape {
             per_object: None,
             program: ProgramId::from_index(0),
             mask: [0; MASK_BLOCKS],
-            trace: 0,
+            trace_or_head: 0,
             has_data: false,
         };
         let kind = match scan {
             Scan::Layout(Layout::NoPointers) => ScanKind::NoPointers,
             Scan::Layout(Layout::Conservative) => ScanKind::Conservative,
             Scan::Layout(Layout::Trace(f)) => {
-                shape.trace = f as usize;
+                shape.trace_or_head = f as usize;
                 ScanKind::Trace
             }
             Scan::Trace { function, data } => {
-                (shape.trace, shape.mask[0], shape.has_data) = (function as usize, data as u64, true);
+                (shape.trace_or_head, shape.mask[0], shape.has_data) = (function as usize, data as u64, true);
                 ScanKind::Trace
             }
             Scan::AmbiguousMask(mask) => {
@@ -196,6 +221,17 @@ impl Shape {
                 shape.words = 1;
                 shape.header = header;
                 ScanKind::Program
+            }
+            Scan::HeadedProgram { header, head, program } => {
+                (shape.program, shape.words, shape.header) = (program, 1, header);
+                shape.trace_or_head = head as usize;
+                ScanKind::Program
+            }
+            Scan::HeadedSlice { header, head, words, mask } => {
+                assert!((1..=MAX_ELEMENT_WORDS).contains(&words) && mask != [0; MASK_BLOCKS]);
+                (shape.mask, shape.words, shape.header) = (mask, words as u16, header);
+                shape.trace_or_head = head as usize;
+                ScanKind::Slice
             }
             Scan::Slice { header, words, mask } => {
                 assert!((1..=MAX_ELEMENT_WORDS).contains(&words));
@@ -256,14 +292,23 @@ impl Shape {
         // SAFETY: the word was made from such a function in `new`.
         let call = || unsafe {
             match self.has_data {
-                false => TraceCall::Alone(core::mem::transmute::<usize, TraceFn>(self.trace)),
+                false => TraceCall::Alone(core::mem::transmute::<usize, TraceFn>(self.trace_or_head)),
                 true => TraceCall::With(
-                    core::mem::transmute::<usize, TraceWithFn>(self.trace),
+                    core::mem::transmute::<usize, TraceWithFn>(self.trace_or_head),
                     self.mask[0] as usize,
                 ),
             }
         };
-        (self.trace != 0).then(call)
+        (self.kind == ScanKind::Trace as u8).then(call)
+    }
+
+    /// The words before the first element that are pointers (slices and programs).
+    #[inline]
+    pub fn head(&self) -> u64 {
+        match self.kind() {
+            ScanKind::Slice | ScanKind::Program => self.trace_or_head as u64,
+            _ => 0,
+        }
     }
 
     /// The words of an [`AmbiguousPrefix`](ScanKind::AmbiguousPrefix).
@@ -295,7 +340,7 @@ impl Shape {
             && self.header == other.header
             && self.program == other.program
             && self.mask == other.mask
-            && self.trace == other.trace
+            && self.trace_or_head == other.trace_or_head
             && self.has_data == other.has_data
     }
 
@@ -303,7 +348,7 @@ impl Shape {
     pub(crate) fn hash(&self) -> u64 {
         let class = self.class.map_or(u64::MAX, |class| class.index() as u64);
         let small = [class, self.kind.into(), self.header.into(), u64::from(self.words)];
-        let large = [self.program.index() as u64, self.trace as u64];
+        let large = [self.program.index() as u64, self.trace_or_head as u64];
         hash(small.into_iter().chain(large).chain(self.mask))
     }
 

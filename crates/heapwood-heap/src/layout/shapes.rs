@@ -8,11 +8,12 @@ use crate::layout::programs::Programs;
 use crate::layout::shape::{Scan, Shape};
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId, WELL_KNOWN};
 use crate::layout::size_class::SizeClass;
+use crate::layout::slot_tags::SlotTags;
 use crate::lock_order::SHAPES;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use heapwood_layout::Layout;
 use heapwood_layout::program::{Nest, Program};
+use heapwood_layout::{Layout, PointerMask, Tag, TagError};
 use heapwood_os::{
     ForkLock, KernelRef, Mapped, MappedArray, MappedIndex, OsError, TimedLock, for_each_mapping_of,
 };
@@ -28,6 +29,7 @@ pub(crate) struct Shapes {
     programs: Programs,
     /// One of them has a trace function.
     traces: AtomicBool,
+    tags: SlotTags,
     registering: TimedLock<ShapeRegistration, SHAPES>,
 }
 
@@ -51,6 +53,7 @@ impl Shapes {
             count: AtomicU32::new(WELL_KNOWN),
             programs: Programs::new(kernel)?,
             traces: AtomicBool::new(false),
+            tags: SlotTags::default(),
             registering: TimedLock::new(registering),
         };
         (1..WELL_KNOWN).try_for_each(|number| {
@@ -64,6 +67,21 @@ impl Shapes {
     pub(crate) fn for_each_lock(&self, f: &mut dyn FnMut(&dyn ForkLock)) {
         f(&self.registering);
         f(self.programs.fork_lock());
+    }
+
+    /// The tags of slots.
+    #[inline(always)]
+    pub(crate) fn tags(&self) -> &SlotTags {
+        &self.tags
+    }
+
+    /// Adds a tag, unless there are shapes that only some heaps know.
+    pub(crate) fn add_tag(&self, tag: Tag) -> Result<(), TagError> {
+        let _one = self.registering.lock();
+        match self.count() {
+            WELL_KNOWN => self.tags.add(tag),
+            _ => Err(TagError::Late),
+        }
     }
 
     /// The programs of shapes.
@@ -164,6 +182,12 @@ impl Shapes {
                 if self.programs.nest(program).first_pointer_at_or_after(0).is_none() =>
             {
                 Scan::Layout(Layout::NoPointers)
+            }
+            Scan::HeadedProgram { program, head, .. }
+                if self.programs.nest(program).first_pointer_at_or_after(0).is_none() =>
+            {
+                let mask = PointerMask::new(64, [head, 0, 0, 0]).expect("a pointer among 64 words");
+                Scan::Layout(Layout::Mask(mask))
             }
             scan => scan,
         };

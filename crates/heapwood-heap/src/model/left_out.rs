@@ -1,6 +1,7 @@
 //! What shows that the models can fail: a model without one of its orders, in a process of its own, which loom must end.
 //! Invariant: a process has one such model, or none.
 
+use super::preemptions::preemptions;
 use super::spawn;
 use crate::publication::mutant;
 use core::sync::atomic::Ordering::Relaxed;
@@ -14,10 +15,15 @@ pub(super) fn model(f: impl Fn() + Clone + Send + Sync + 'static) {
 
 /// The same with at most so many preemptions, for a model of many steps.
 pub(super) fn model_preempted(most: usize, f: impl Fn() + Clone + Send + Sync + 'static) {
+    model_here(most, move || spawn(f.clone()).join().unwrap());
+}
+
+/// The same on loom's stack, for a model without a heap: without a thread the fewer orders of starts and ends.
+pub(super) fn model_here(most: usize, f: impl Fn() + Send + Sync + 'static) {
     let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(most);
+    builder.preemption_bound = Some(preemptions(most));
     builder.max_branches = 10_000;
-    builder.check(move || spawn(f.clone()).join().unwrap());
+    builder.check(f);
 }
 
 /// Runs the ignored test `child` with this order left out, and checks that it fails, saying so.

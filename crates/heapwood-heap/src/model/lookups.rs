@@ -3,7 +3,7 @@
 //! (`heapwood-os/threads/watched.rs`). Invariant: an object that the asking thread has the address of, by a load that
 //! acquires, is found; a cell that nobody has been given is not.
 
-use super::left_out::{is_missed, leaves_out, model, model_preempted};
+use super::left_out::{is_missed, leaves_out, model, model_here, model_preempted};
 use super::{CELL, ONE, World, spawn};
 use crate::address::Address;
 use crate::alloc::alloc_buffer::AllocBuffer;
@@ -12,7 +12,6 @@ use crate::reclaim::run_owners::RunOwner;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use heapwood_os::threads::sync::AtomicUsize as Word;
 use heapwood_os::threads::watched::Watch;
-use heapwood_os::{MappedArray, SYSTEM};
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
@@ -128,7 +127,7 @@ fn an_object_in_a_cell_that_was_used_again_is_found() {
 }
 
 /// A buffer and its mutator's place on the list, without a world.
-struct Alone(MappedArray<AllocBuffer>, MappedArray<RunOwner>);
+struct Alone(Box<(AllocBuffer, RunOwner)>);
 
 // SAFETY: one thread changes them; the other loads what others may.
 unsafe impl Sync for Alone {}
@@ -137,24 +136,17 @@ unsafe impl Send for Alone {}
 
 impl Alone {
     fn new() -> Self {
-        let alone = Alone(MappedArray::new(&SYSTEM, 1).unwrap(), MappedArray::new(&SYSTEM, 1).unwrap());
-        alone.0.commit(0..1).unwrap();
-        alone.1.commit(0..1).unwrap();
-        alone
-    }
-
-    fn parts(&self) -> (&AllocBuffer, &RunOwner) {
-        // SAFETY: both are committed; zeros are a buffer, and an owner on no list.
-        unsafe { (&*self.0.as_ptr(), &*self.1.as_ptr()) }
+        // SAFETY: zeros are a buffer, and an owner on no list.
+        Alone(unsafe { Box::new_zeroed().assume_init() })
     }
 }
 
 /// The same of the buffer alone, with more preemptions: its freed run is used up, and a span comes and goes.
 #[test]
 fn a_used_up_run_is_over() {
-    model(|| {
+    model_here(3, || {
         let both = Arc::new(Alone::new());
-        let (buffer, owner) = both.parts();
+        let (buffer, owner) = &*both.0;
         let watch = Watch::new();
         buffer.watch(&watch);
         owner.watch(&watch);
@@ -165,7 +157,7 @@ fn a_used_up_run_is_over() {
         unsafe { buffer.commit(made, CELL) };
         let theirs = both.clone();
         let goes_on = spawn(move || {
-            let (buffer, owner) = theirs.parts();
+            let (buffer, owner) = &*theirs.0;
             buffer.reset();
             let start = 4 * PAGE_SIZE;
             owner.with_move(|| buffer.own(PageIndex(4), start, CELL, CELL));

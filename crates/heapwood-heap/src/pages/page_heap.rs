@@ -7,6 +7,7 @@ use crate::address::{Address, ObjectRef};
 use crate::arenas::chunk::ArenaChunk;
 use crate::config::{SpaceConfig, rounded_reservation};
 use crate::error::{NoRoom, SpaceError};
+use crate::filled::FilledBits;
 use crate::freed::FreedBits;
 use crate::held::HeldBits;
 use crate::layout::pointer_bits::PointerBits;
@@ -47,6 +48,8 @@ pub(crate) struct PageHeap {
     spans: Spans,
     marks: Marks,
     freed: FreedBits,
+    /// In verify mode.
+    filled: Option<FilledBits>,
     held: HeldBits,
     pointer_bits: PointerBits,
     pages: CachePadded<SharedPages<Bits48>>,
@@ -82,6 +85,7 @@ impl PageHeap {
             spans: Spans::new(kernel, base, reservation)?,
             marks: Marks::new(kernel, base, bytes)?,
             freed: FreedBits::new(kernel, base, bytes)?,
+            filled: config.clobber.then(|| FilledBits::new(kernel, base, bytes)).transpose()?,
             held: HeldBits::new(kernel, base, bytes),
             pointer_bits: PointerBits::new(kernel, base, bytes)?,
             pages: match SharedPages::new(kernel, reservation) {
@@ -110,6 +114,20 @@ impl PageHeap {
     #[inline(always)]
     pub(crate) fn freed(&self) -> &FreedBits {
         &self.freed
+    }
+
+    /// In verify mode, the memory that is filled.
+    #[inline]
+    pub(crate) fn filled(&self) -> Option<&FilledBits> {
+        self.filled.as_ref()
+    }
+
+    /// Notes that pages of no span are about to be used or released.
+    pub(crate) fn take_filled(&self, first: PageIndex, count: PageCount) {
+        if let Some(filled) = &self.filled {
+            let start = self.spans.address_of(first);
+            filled.take(start..start + count.bytes());
+        }
     }
 
     /// The objects that the program holds.
@@ -286,6 +304,9 @@ impl PageHeap {
         if self.freed.are_in_use() {
             self.freed.commit(from.byte_offset(), to.byte_offset())?;
         }
+        if let Some(filled) = &self.filled {
+            filled.commit(from.byte_offset(), to.byte_offset())?;
+        }
         self.held.commit(from.byte_offset(), to.byte_offset())?;
         // A large object touches little of its tables.
         let huge = self.memory.has_huge_pages() && to.0 - from.0 < HUGE_TABLES;
@@ -320,6 +341,7 @@ impl PageHeap {
         // SAFETY: the heap has grown over the pages, so their memory is committed; they are free, and the allocator
         // does not allocate them while they are being released.
         let release = |first: PageIndex, count: PageCount| unsafe {
+            self.take_filled(first, count);
             // In a heap that has shrunk much, the tables are released, too: they are all zeros for free pages.
             if effort == Effort::Full && count == MOST_RELEASED {
                 self.spans.release(first, count);
@@ -367,10 +389,16 @@ impl PageHeap {
     /// the last stop may be missing.
     #[inline]
     pub(crate) fn exists(&self, span: &Span, cell: usize) -> bool {
-        let swept = span.is_swept_in(self.marks.cycle());
-        (swept && span.is_in_fresh_range(cell) || self.marks.is_allocated(cell))
+        (self.is_in_fresh_range(span, cell) || self.marks.is_allocated(cell))
             && !self.freed.is_freed(cell)
             && (span.shape() != ShapeId::ARENA || ArenaChunk::of(span).is_in_use())
+    }
+
+    /// Whether a cell lies below the frontier of a span that was allocated from in this cycle, so that it exists without an
+    /// allocation bit unless the program has freed it.
+    #[inline]
+    pub(crate) fn is_in_fresh_range(&self, span: &Span, cell: usize) -> bool {
+        span.is_swept_in(self.marks.cycle()) && span.is_in_fresh_range(cell)
     }
 
     /// The object that `address` points to or into, if it exists.

@@ -38,6 +38,11 @@ pub(crate) fn share(heap_bytes: usize, mutators: usize) -> usize {
     LEAST_BYTES.max(heap_bytes / PART_OF_HEAP / mutators)
 }
 
+/// Whether cached pages leave little room for spans in a mutator's share, which is in bytes.
+pub(crate) fn are_crowding(pages: PageCount, share: usize) -> bool {
+    pages.bytes() > share / CROWDING_PART
+}
+
 /// The pages to cache behind a large object, when a mutator's share has room for `room`: none if few such objects fit, as
 /// the cache would not pay for itself.
 pub(crate) fn pages_behind_large(room: PageCount, object: PageCount) -> PageCount {
@@ -82,6 +87,15 @@ mod tests {
         for (bytes, mutators, wanted) in table {
             assert_eq!(share(bytes, mutators), wanted, "{bytes} bytes, {mutators} mutators");
         }
+    }
+
+    #[test]
+    fn pages_crowd_out_spans_if_they_are_more_than_half_of_the_share() {
+        let (half, share) = (PageCount(16), PageCount(32).bytes());
+        assert_eq!(
+            [are_crowding(half, share), are_crowding(PageCount(17), share), are_crowding(PageCount(0), 0)],
+            [false, true, false]
+        );
     }
 
     #[test]

@@ -11,6 +11,9 @@ pub(super) mod share {
     pub(in crate::policy) const LEAST_BYTES: usize = 256 << 10;
     /// All mutators together may cache this part of the heap: one twentieth.
     pub(in crate::policy) const PART_OF_HEAP: usize = 20;
+    /// A mutator returns its cached pages before it takes spans off the lists if they are more than this part of its
+    /// share: half of it (docs/design/allocation.md).
+    pub(in crate::policy) const CROWDING_PART: usize = 2;
     /// The most pages for new spans that one refill grants: two huge pages, 4 MiB.
     pub(in crate::policy) const MOST_NEW_PAGES: u32 = (2 * HUGE_PAGE / PAGE_SIZE) as u32;
     /// The most pages of large objects that a mutator may take between two refills: 4 MiB.

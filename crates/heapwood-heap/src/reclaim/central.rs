@@ -168,6 +168,11 @@ pub(crate) struct Share {
 /// The words of large objects of a sweep batch.
 const LARGE_WORDS: usize = 64;
 
+/// A thread that cannot collect when that is due gets this part of the goal, and no less than the other: a span of the largest cells
+/// fits into it.
+const OVERDRAFT: usize = 16;
+const LEAST_OVERDRAFT: usize = 256 << 10;
+
 /// The state behind the central lock.
 pub(crate) struct Central {
     growth: GrowthToken,
@@ -185,6 +190,8 @@ pub(crate) struct Central {
     unswept: usize,
     touched: usize,
     budget: usize,
+    /// What of the budget was granted to threads that could not collect.
+    overdrawn: usize,
     /// The budget for when collections may come again, if they are off now; no collection is due meanwhile.
     suspended: Option<usize>,
     /// What the bytes outside the heap have risen by in this cycle, as far as somebody has looked.
@@ -264,6 +271,7 @@ impl Central {
             unswept: 0,
             touched: 0,
             budget: usize::MAX,
+            overdrawn: 0,
             suspended: None,
             external: 0,
             goal: 0,
@@ -508,6 +516,21 @@ impl Central {
     pub(crate) fn set_budget(&mut self, bytes: usize) {
         let budget = self.suspended.as_mut().unwrap_or(&mut self.budget);
         *budget = bytes;
+        self.overdrawn = 0;
+    }
+
+    /// Makes room for `bytes` bytes beyond the budget, and some more, for a thread that cannot collect now.
+    pub(crate) fn overdraw(&mut self, bytes: usize) {
+        let before = self.budget;
+        self.budget =
+            before.max(self.used()).saturating_add(bytes.max(self.goal / OVERDRAFT).max(LEAST_OVERDRAFT));
+        self.overdrawn = self.overdrawn.saturating_add(self.budget - before);
+    }
+
+    /// Bytes that were used beyond the budget that the last collection has set.
+    pub(crate) fn debt(&self) -> usize {
+        let budget = self.suspended.unwrap_or(self.budget);
+        self.used().saturating_sub(budget.saturating_sub(self.overdrawn))
     }
 
     /// Makes no collection due until the budget is resumed.

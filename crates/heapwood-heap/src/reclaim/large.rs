@@ -3,7 +3,6 @@
 //! large object is freed once, and an object made in its pages meanwhile is not freed with it.
 
 use crate::arenas::chunk::ArenaChunk;
-use crate::config::CLOBBER;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
 use crate::prefetch;
@@ -123,9 +122,9 @@ impl Sweeper {
         let spans = self.heap().spans();
         let (start, span) = (spans.address_of(page), spans.own(page));
         self.clear_old_mark(span, start);
-        if self.clobbers() {
+        if let Some(filled) = self.heap().filled() {
             // SAFETY: the object is dead and this thread has taken it, so nothing else uses its memory.
-            unsafe { (start as *mut u8).write_bytes(CLOBBER, span.object_bytes()) };
+            unsafe { filled.fill(start, span.object_bytes()) };
         }
         let pages = span.pages();
         spans.young_pages().clear(page, pages);

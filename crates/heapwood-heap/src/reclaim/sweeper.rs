@@ -6,7 +6,7 @@
 
 use crate::address::ObjectRef;
 use crate::arenas::chunk_pool::ArenaChunkPool;
-use crate::config::{CLOBBER, SpaceConfig};
+use crate::config::SpaceConfig;
 use crate::error::SpaceError;
 use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
@@ -516,14 +516,12 @@ impl Sweeper {
 
     /// In verify mode, fills the free cells below `end`.
     pub(crate) fn clobber_dead(&self, span: &Span, end: usize) {
-        if !self.clobber {
-            return;
-        }
+        let Some(filled) = self.heap.filled() else { return };
         let (bytes, marks) = (span.object_bytes(), self.heap.marks());
         for cell in span.iter().map(ObjectRef::get).take_while(|&cell| cell < end) {
             if !marks.is_allocated(cell) {
                 // SAFETY: the cell is free, and the span is this thread's, or that of a stopped mutator.
-                unsafe { (cell as *mut u8).write_bytes(CLOBBER, bytes) };
+                unsafe { filled.fill(cell, bytes) };
             }
         }
     }

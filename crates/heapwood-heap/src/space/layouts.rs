@@ -9,8 +9,10 @@ use crate::layout::pointer_bits::PointerBits;
 use crate::layout::program_id::ProgramId;
 use crate::layout::shape::{Scan, Shape};
 use crate::layout::shape_id::ShapeId;
+use crate::layout::slot_tags::SlotTags;
 use crate::spans::page_table::PageEntry;
 use heapwood_layout::program::{Nest, Program};
+use heapwood_layout::{Tag, TagError};
 
 /// The layouts of a space.
 #[derive(Clone, Copy)]
@@ -114,14 +116,28 @@ impl<'s> Layouts<'s> {
         unsafe { per_object::write(self.0.shapes(), self.pointer_bits(), id, cell.get()) };
     }
 
+    /// The tags of pointers in slots.
+    #[inline(always)]
+    pub fn tags(self) -> &'s SlotTags {
+        self.0.shapes().tags()
+    }
+
+    /// Adds a tag.
+    ///
+    /// # Errors
+    /// There are too many, a word can have this one and another, or shapes were registered.
+    pub fn add_tag(self, tag: Tag) -> Result<(), TagError> {
+        self.0.shapes().add_tag(tag)
+    }
+
     /// Whether shapes with trace functions exist. Only these functions know what the words of their objects mean.
     #[inline(always)]
     pub fn has_trace_functions(self) -> bool {
         self.0.has_trace_functions()
     }
 
-    /// Whether shapes exist whose words may be pointers and may be anything.
-    pub fn is_conservative(self) -> bool {
-        self.0.is_conservative()
+    /// Whether objects may exist whose words may be pointers and may be anything.
+    pub fn has_ambiguous(self) -> bool {
+        self.0.sweeper().heap().spans().has_ambiguous()
     }
 }

@@ -18,7 +18,7 @@ pub enum SpaceTable {
     Marks,
     /// Pointer bits and numbers of objects in shared spans and arenas.
     ObjectRecords,
-    /// The bits of cells that the program has freed, and of objects that it holds.
+    /// The bits of cells that the program has freed, and of objects that it holds; in verify mode those of filled memory.
     Freed,
     /// Young pages, and starts of large objects.
     PageSets,
@@ -42,6 +42,9 @@ impl SpaceTable {
             (SpaceTable::PageSets, &[spans.young_pages(), spans.large()]),
             (SpaceTable::Types, &[allocator.shapes()]),
         ];
+        if let Some(filled) = heap.filled() {
+            filled.for_each_mapping(&mut |mapping| f(SpaceTable::Freed, mapping));
+        }
         for (table, mapped) in tables {
             for_each_mapping_of(mapped, &mut |mapping| f(table, mapping));
         }

@@ -12,7 +12,7 @@ use crate::spans::span::Span;
 use crate::spans::witness::Witness;
 use crate::spans::young_pages::YoungPages;
 use core::ops::Range;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 #[cfg(all(test, loom))]
 use heapwood_os::threads::watched::Watch;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
@@ -27,6 +27,7 @@ pub(crate) struct Spans {
     descriptors: MappedArray<Span>,
     young_pages: YoungPages,
     large: LargeObjects,
+    has_ambiguous: AtomicBool,
     witness: Witness,
 }
 
@@ -39,6 +40,7 @@ impl Spans {
             descriptors: MappedArray::new(kernel, reservation.0)?,
             young_pages: YoungPages::new(kernel, reservation)?,
             large: LargeObjects::new(kernel, reservation)?,
+            has_ambiguous: AtomicBool::new(false),
             witness: Witness::new(),
         })
     }
@@ -158,6 +160,17 @@ impl Spans {
         unsafe { self.table.get(page) }
     }
 
+    /// The pages whose objects may hold pointers. Other threads may make and end spans meanwhile: a span that the caller has known
+    /// before, and that nobody ends, is among them as a whole.
+    pub(crate) fn pages_with_pointers(&self) -> impl Iterator<Item = PageIndex> {
+        let may_hold = |page: &PageIndex| {
+            // SAFETY: it lies below the committed end.
+            let kind = unsafe { self.table.get(*page) }.kind();
+            !matches!(kind, None | Some(ScanKind::NoPointers))
+        };
+        (0..self.end().0).map(PageIndex).filter(may_hold)
+    }
+
     fn check(&self, page: PageIndex) {
         assert!(page < self.end(), "page {} lies outside the heap", page.0);
     }
@@ -220,6 +233,14 @@ impl Spans {
             return;
         }
         self.table.set_span(page, pages, kind, shape);
+        if kind.is_ambiguous() && !self.has_ambiguous() {
+            self.has_ambiguous.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether a span was made whose objects' words may be pointers and may be anything.
+    pub(crate) fn has_ambiguous(&self) -> bool {
+        self.has_ambiguous.load(Ordering::Relaxed)
     }
 
     /// Rewrites the descriptor of an arena chunk, which keeps its pages.

@@ -471,6 +471,29 @@ fn a_collection_may_come_before_a_large_object_is_finished() {
     }
 }
 
+/// A large object begins as a copy of other bytes, and is zero behind them, in fresh pages and in used ones.
+#[test]
+fn a_large_object_begins_as_a_copy() {
+    let heap = Heap::new(CONFIG);
+    let shape = heap.shape(1 << 20, TypeDescriptor::masked(1 << 20, &[1]).unwrap());
+    let from: Vec<u8> = (0..1 << 20).map(|i: u32| (i % 251) as u8 + 1).collect();
+    for (round, bytes) in [1000, 0, 1, 333_333, 1 << 20].into_iter().enumerate() {
+        let large = heap.owner().take_large(shape, 1 << 20, false).unwrap();
+        assert_eq!(large.bytes_to_zero() != 0, round > 0, "the pages were used before");
+        // SAFETY: the vector has so many bytes.
+        unsafe { large.zero_behind(from.as_ptr(), bytes) };
+        let object = large.finish();
+        // SAFETY: the object is new and has this size.
+        let is = unsafe { core::slice::from_raw_parts(object.as_ptr(), 1 << 20) };
+        assert!(is[..bytes] == from[..bytes] && is[bytes..].iter().all(|&byte| byte == 0), "{bytes}");
+        heap.check().unwrap();
+        // SAFETY: as above.
+        unsafe { object.as_ptr().write_bytes(0xEE, 1 << 20) };
+        heap.cycle(core::iter::empty());
+        heap.space.finish_sweep();
+    }
+}
+
 /// A mutator takes large objects on credit. A collection is due exactly when the next one would exceed the budget, and
 /// the counters match.
 #[test]
@@ -860,4 +883,26 @@ fn rare_large_cells_store_the_number_of_their_shape() {
     heap.space.finish_sweep();
     heap.check().unwrap();
     assert_eq!(heap.objects().len(), objects.len());
+}
+
+#[test]
+fn bits_tell_of_new_objects_of_shapes_that_nobody_registered() {
+    let heap = Heap::new(CONFIG);
+    let ambiguous = || heap.space.layouts().has_ambiguous();
+    heap.allocate(heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap()), 32).unwrap();
+    assert!(!ambiguous(), "words at known places are pointers or nothing");
+    let shape = ShapeId::conservative(SizeClass::of(48));
+    let objects: Vec<_> = (0..300).map(|_| heap.allocate(shape, 48).unwrap()).collect();
+    assert!(ambiguous());
+    heap.owner().publish();
+    let old = |object: usize| heap.space.is_old(Address::new(object));
+    let fresh = |object: usize| {
+        let span = heap.space.find_span(Address::new(object)).unwrap();
+        heap.space.is_in_fresh_range(span, object)
+    };
+    assert!(objects.iter().all(|&object| !old(object) && fresh(object)));
+    let behind = objects[299] + 48;
+    assert!(!fresh(behind), "the frontier is exact");
+    heap.stopped().set_bits_of_cells([heap.owner()].into_iter());
+    assert!(objects.iter().all(|&object| old(object)) && !old(behind));
 }

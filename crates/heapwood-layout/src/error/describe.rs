@@ -100,15 +100,17 @@ impl fmt::Display for ParseError {
 impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Expected::Type => write!(f, "a type: `ptr`, `word`, `[N]T` or `{{T ...}}`"),
-            Expected::TypeOrClose => write!(f, "a type (`ptr`, `word`, `[N]T` or `{{T ...}}`) or `}}`"),
+            Expected::Type => write!(f, "a type: `ptr`, `val`, `word`, `[N]T` or `{{T ...}}`"),
+            Expected::TypeOrClose => {
+                write!(f, "a type (`ptr`, `val`, `word`, `[N]T` or `{{T ...}}`) or `}}`")
+            }
             Expected::Number => write!(f, "the number of elements, such as `100` or `1<<28`"),
             Expected::SmallerNumber => write!(f, "a number below 2^64"),
             Expected::Shift => write!(f, "a number of bits to shift by"),
             Expected::Bracket => write!(f, "`]` after the number of elements"),
             Expected::End => write!(f, "the end: the type is complete"),
             Expected::LessNesting => {
-                write!(f, "`ptr` or `word`: at most {MAX_NESTING} structs and arrays may be nested")
+                write!(f, "`ptr`, `val` or `word`: at most {MAX_NESTING} structs and arrays may be nested")
             }
             Expected::FewerItems { room } => write!(f, "the end: there is room for {room} items only"),
         }

@@ -12,6 +12,7 @@ use crate::settings;
 use crate::settings::live;
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
+use heapwood_os::threads::stack::clear_below;
 
 /// `GC_gcollect`.
 pub(crate) fn collect() {
@@ -20,14 +21,18 @@ pub(crate) fn collect() {
 
 /// `GC_gcollect_and_unmap`.
 pub(crate) fn collect_and_unmap() {
+    clear_below();
     run(true, None);
 }
 
 /// `GC_try_to_collect`: 0 if the program's function says so, or collections are off.
 pub(crate) fn try_to_collect(stop: StopFunction) -> c_int {
+    clear_below();
     run(settings::force_unmap() != 0, stop)
 }
 
+/// A function of its own: its frame lies where the caller has cleared the stack.
+#[inline(never)]
 fn run(unmaps: bool, stop: StopFunction) -> c_int {
     let mutator = mutator();
     live::apply(mutator.heap());
@@ -60,10 +65,14 @@ pub(crate) fn collect_a_little() -> c_int {
 
 /// `GC_disable`.
 pub(crate) fn disable() {
-    GC_dont_gc.fetch_add(1, Relaxed);
-    if let Some(heap) = made() {
-        live::apply(heap);
+    let count = || _ = GC_dont_gc.fetch_add(1, Relaxed);
+    let Some(heap) = made() else { return count() };
+    // A thread that waits here for a collection forbids none yet: GC_gcollect does nothing while one is forbidden, so others would miss
+    // theirs until this thread runs again. Guile's threads call this as they start.
+    if heap.between_two_collections(count).is_err() {
+        count();
     }
+    live::apply(heap);
 }
 
 /// `GC_enable`.

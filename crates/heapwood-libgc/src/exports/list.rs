@@ -79,7 +79,7 @@ functions {
     fn GC_push_finalizer_structures() = rest::nothing, NoOp, "The collector knows its tables.";
     fn GC_register_disclaim_proc(kind: c_int, function: Function, marks_from: c_int) = rest::ignore_disclaim, Nearest, "The procedure is not called.";
     fn GC_init_finalized_malloc() = rest::nothing, Nearest, "";
-    fn GC_finalized_malloc(n: usize, closure: Const) -> Ptr = rest::finalized_malloc, Nearest, "The object gets an ordinary finalizer, and no room for the closure.";
+    fn GC_finalized_malloc(n: usize, closure: Const) -> Ptr = rest::finalized_malloc, Nearest, "An ordinary, ordered finalizer, called where others are, and no room for the closure.";
     fn GC_set_toggleref_func(function: Function) = rest::set_toggleref, Nearest, "The function is not called.";
     fn GC_get_toggleref_func() -> Function = rest::toggleref, Complete, "";
     fn GC_toggleref_add(object: Ptr, is_strong: c_int) -> c_int = rest::toggleref_add, Nearest, "The object is kept for good.";
@@ -129,9 +129,9 @@ functions {
     fn GC_get_parallel() -> c_int = threads::parallel, Complete, "";
     fn GC_stop_world_external() = rest::nothing, Nearest, "No thread is stopped.";
     fn GC_start_world_external() = rest::nothing, Nearest, "";
-    fn GC_suspend_thread(thread: Thread) = rest::ignore_thread, Nearest, "The thread is not stopped.";
-    fn GC_resume_thread(thread: Thread) = rest::ignore_thread, Nearest, "";
-    fn GC_is_thread_suspended(thread: Thread) -> c_int = rest::is_suspended, Nearest, "No.";
+    fn GC_suspend_thread(thread: Thread) = suspend::suspend, Complete, "In GC_do_blocking it stops at the end.";
+    fn GC_resume_thread(thread: Thread) = suspend::resume, Complete, "";
+    fn GC_is_thread_suspended(thread: Thread) -> c_int = suspend::is_suspended, Complete, "";
     fn GC_set_on_thread_event(function: ThreadEvent) = rest::set_thread_event, Nearest, "The function is not called.";
     fn GC_get_on_thread_event() -> ThreadEvent = rest::thread_event, Complete, "";
     fn GC_clear_stack(argument: Ptr) -> Ptr = rest::same, Complete, "";
@@ -143,7 +143,7 @@ functions {
     fn GC_exclude_static_roots(low: Ptr, high: Ptr) = roots::exclude, Complete, "";
     fn GC_clear_exclusion_table() = roots::clear_exclusions, Complete, "";
     fn GC_is_tmp_root(address: Ptr) -> c_int = roots::is_temporary, Complete, "";
-    fn GC_register_has_static_roots_callback(function: HasStaticRoots) = roots::set_filter, Nearest, "The data of all libraries are roots.";
+    fn GC_register_has_static_roots_callback(function: HasStaticRoots) = roots::set_filter, Complete, "";
     fn GC_dlopen(path: *const c_char, mode: c_int) -> Ptr = roots::dlopen, Complete, "A plain dlopen: collections go on during it.";
     fn GC_set_no_dls(on: c_int) = live::set_no_dls, Complete, "";
     fn GC_get_no_dls() -> c_int = settings::no_dls, Complete, "";

@@ -26,8 +26,6 @@ pub(crate) fn ignore_const(_: Const) {}
 
 pub(crate) fn ignore_list(_: c_int, _: usize) {}
 
-pub(crate) fn ignore_thread(_: Thread) {}
-
 pub(crate) fn ignore_description(_: c_int, _: Function) {}
 
 pub(crate) fn ignore_disclaim(_: c_int, _: Function, _: c_int) {}
@@ -51,10 +49,6 @@ pub(crate) fn version(_: usize) -> c_uint {
 pub(crate) unsafe fn store(place: Ptr, value: Const) {
     // SAFETY: contract 1.
     unsafe { place.cast::<Const>().write(value) };
-}
-
-pub(crate) fn is_suspended(_: Thread) -> c_int {
-    0
 }
 
 static THREAD_EVENT: Pointer = Pointer::null();
@@ -112,7 +106,7 @@ unsafe extern "C-unwind" fn call_closure(object: Ptr, closure: Ptr) {
     }
 }
 
-/// `GC_finalized_malloc`: an object with an ordinary finalizer.
+/// `GC_finalized_malloc`: an object with an ordinary finalizer, an ordered one: what the object leads to is whole when it is called.
 ///
 /// # Safety
 /// 1. The closure can be read, as long as the object is there.
@@ -121,7 +115,7 @@ pub(crate) unsafe fn finalized_malloc(n: usize, closure: Const) -> Ptr {
     if !object.is_null() {
         // SAFETY: contract 1.
         unsafe {
-            finalizers::register_no_order(
+            finalizers::register(
                 object,
                 Some(call_closure),
                 closure.cast_mut().cast(),

@@ -38,6 +38,7 @@ use crate::threads::blocking;
 use crate::threads::lock;
 use crate::threads::pthreads;
 use crate::threads::stacks;
+use crate::threads::suspend;
 use core::ffi::{c_char, c_int, c_uint, c_ulong};
 
 /// Warns of a function, once, if it does not do what gc.h says.

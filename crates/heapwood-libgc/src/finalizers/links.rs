@@ -18,12 +18,13 @@ const NOT_FOUND: c_int = 4;
 fn add(link: *mut Ptr, object: Const, is_long: bool) -> c_int {
     let mutator = mutator();
     let had = mutator.read_link(link.cast()).is_ok_and(|object| object.is_some());
-    let Some(object) = NonNull::new(object.cast_mut().cast()) else { return SUCCESS };
+    // An address inside an object stands for it (ECL's are tagged); what is no object never dies.
+    let Some(object) = lookup::object(object as usize) else { return SUCCESS };
+    let Some(object) = NonNull::new(object.base as *mut u8) else { return SUCCESS };
     // SAFETY: the program promises both of its place.
     match unsafe { mutator.add_link(link.cast(), object, is_long) } {
         Ok(()) if had => DUPLICATE,
         Ok(()) => SUCCESS,
-        // What is no object never dies.
         Err(WeakError::NoObject { .. }) => SUCCESS,
         Err(error @ WeakError::NoSlot { .. }) => {
             report::abort(format_args!("a disappearing link is refused: {error}"))

@@ -8,13 +8,15 @@
 //! | no_order | at once |
 //! | unreachable | ordered, in a queue of its own that is emptied last |
 //!
-//! A circle of objects of an order is told, and registered again: it is never finalized, as with libgc. Invariant: an entry is in use
+//! An address inside an object stands for the object, and is what its finalizer gets: ECL's are tagged. A circle of objects of an order is
+//! told, and registered again: it is never finalized, as with libgc. Invariant: an entry is in use
 //! from its registration until its object was taken off a queue, or it was cancelled.
 
 pub(crate) mod links;
 
 use crate::exports::types::{AwaitProc, Finalizer, Pointer, Ptr};
 use crate::objects::address_map::AddressMap;
+use crate::objects::lookup;
 use crate::process::{attached_mutator, heap, made, mutator};
 use crate::report;
 use crate::settings;
@@ -55,6 +57,8 @@ struct Entry {
     data: usize,
     token: u64,
     order: usize,
+    /// From the object to the address that the program has given.
+    offset: usize,
     /// One more than the next free entry.
     next: usize,
 }
@@ -132,7 +136,7 @@ impl Table {
         let free = self.free;
         let entry = self.entry(index);
         let removed = *entry;
-        *entry = Entry { function: 0, data: 0, token: 0, order: 0, next: free };
+        *entry = Entry { function: 0, data: 0, token: 0, order: 0, offset: 0, next: free };
         self.free = index + 1;
         removed
     }
@@ -200,10 +204,14 @@ fn cancel(object: usize) -> Option<Entry> {
     })
 }
 
-/// Registers an entry whose function and data are known for an object.
-fn add(mutator: &Mutator, object: NonNull<u8>, order: Order, function: usize, data: usize) -> bool {
+/// Registers an entry whose function and data are known for an object, by an address in it.
+fn add(mutator: &Mutator, at: NonNull<u8>, order: Order, function: usize, data: usize) -> bool {
+    // Of what is no object libgc, too, says nothing: it never dies.
+    let Some(object) = lookup::object(at.as_ptr() as usize) else { return true };
+    let Some(object) = NonNull::new(object.base as *mut u8) else { return true };
     loop {
-        let entry = Entry { function, data, token: 0, order: order as usize, next: 0 };
+        let offset = at.as_ptr() as usize - object.as_ptr() as usize;
+        let entry = Entry { function, data, token: 0, order: order as usize, offset, next: 0 };
         let added = TABLE.with(|table| {
             let root = table.reserve()?;
             Ok::<_, OsError>((root, if root.is_none() { table.add(entry) } else { None }))
@@ -226,13 +234,12 @@ fn add(mutator: &Mutator, object: NonNull<u8>, order: Order, function: usize, da
                 if !matches!(error, FinalizeError::NoObject { .. }) {
                     report::warn(format_args!("A finalizer could not be registered: {error}"));
                 }
-                // Of what is no object libgc, too, says nothing: it never dies.
                 return matches!(error, FinalizeError::NoObject { .. });
             }
         };
         return TABLE.with(|table| {
             table.entry(index).token = token.to_bits();
-            table.of_object.insert(object.as_ptr() as usize, index).is_ok()
+            table.of_object.insert(at.as_ptr() as usize, index).is_ok()
         });
     }
 }
@@ -304,14 +311,16 @@ pub(crate) fn invoke() -> c_int {
         let next = |&queue: &u64| mutator.next_finalized(FinalizerQueue::from_bits(queue)).ok().flatten();
         let Some(taken) = queues.iter().find_map(next) else { return count };
         let Some(object) = taken.object else { continue };
-        let address = object.as_ptr() as usize;
-        let entry = TABLE.with(|table| {
+        let (entry, object) = TABLE.with(|table| {
+            let object = object.as_ptr().wrapping_add(table.entry(taken.tag).offset);
+            let address = object as usize;
             // The program may have registered the object again, since it was queued.
             if table.of_object.get(address) == Some(taken.tag) {
                 table.of_object.remove(address);
             }
-            table.remove(taken.tag)
+            (table.remove(taken.tag), object)
         });
+        let Some(object) = NonNull::new(object) else { continue };
         let order = Order::of_number(entry.order);
         if taken.in_circle && matches!(order, Order::Usual | Order::IgnoreSelf) {
             report::warn(format_args!("Finalization cycle involving {object:p}"));

@@ -11,9 +11,9 @@ use crate::process::stress;
 use crate::report;
 use crate::settings;
 use crate::settings::live;
-use core::ptr::null_mut;
+use core::ptr::{null_mut, without_provenance_mut};
 use heapwood_gc::{AllocError, ObjectType};
-use heapwood_heap::{AllocBuffer, GRANULE, MAX_TABLED, ShapeId, SizeClass};
+use heapwood_heap::{AllocBuffer, GRANULE, MAX_TABLED, ShapeId, SizeClass, opaque};
 
 /// The two kinds of objects that every heap knows.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,28 +66,13 @@ const _: () = {
     }
 };
 
-/// A number of which the compiler knows nothing. It would compute both the place of the buffer and the size of the cell by masks of
-/// their own, where the processor's addressing has the factor of two between them.
-#[inline(always)]
-fn opaque(mut number: usize) -> usize {
-    // SAFETY: it is a comment, and no instruction.
-    #[cfg(target_arch = "x86_64")]
-    unsafe {
-        core::arch::asm!("# {0}", inlateout(reg) number, options(pure, nomem, nostack, preserves_flags))
-    };
-    // SAFETY: as above.
-    #[cfg(target_arch = "aarch64")]
-    unsafe {
-        core::arch::asm!("// {0}", inlateout(reg) number, options(pure, nomem, nostack, preserves_flags))
-    };
-    number
-}
-
 #[inline(always)]
 fn allocate(plain: Plain, n: usize) -> Ptr {
     let last = n.wrapping_sub(1);
     if last < EXACT {
-        let before = opaque(last & !(GRANULE - 1));
+        // The compiler would compute both the place of the buffer and the size of the cell by masks of their own, where the
+        // processor's addressing has the factor of two between them.
+        let before = opaque(without_provenance_mut::<u8>(last & !(GRANULE - 1))).addr();
         let cell = before + GRANULE;
         // SAFETY: the slot leads to buffers of all plain shapes, which are this thread's.
         let buffer = unsafe { &*slot::buffer(plain.first()).wrapping_byte_add(before * BUFFER_GRANULES) };

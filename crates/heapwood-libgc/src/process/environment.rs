@@ -83,7 +83,10 @@ pub(crate) fn config() -> Config {
         .library_roots(variables::GC_no_dls.load(Ordering::Relaxed) == 0)
         // A program with one thread stays one (`threads`).
         .background_release(false)
-        .percent(settings::percent());
+        .percent(settings::percent())
+        .small_heap(settings::SMALL_HEAP)
+        // Nobody notes them here, and chains of free cells would have one each.
+        .sites(false);
     if let Some(initial) = sizes::initial() {
         config = config.min_heap(initial);
     }

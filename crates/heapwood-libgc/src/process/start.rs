@@ -41,6 +41,7 @@ fn make() -> &'static Heap {
         variables::GC_greatest_plausible_heap_addr.store(end, Ordering::Relaxed);
         interior::begin(heap);
         live::begin(heap);
+        crate::roots::begin(heap);
         phases::begin(heap);
         threads::begin_heap(heap);
         process::set(heap);

@@ -1,4 +1,5 @@
-//! Warnings and errors. Warnings go to the program's function. Invariant: nothing here allocates.
+//! Warnings and errors. Warnings go to the program's function. Invariant: nothing here allocates, and no text lies in a caller's frame:
+//! a scan of the stack would take its words, which nobody has written, for pointers.
 
 pub(crate) mod log;
 pub(crate) mod printing;
@@ -10,6 +11,8 @@ use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use heapwood_gc::AllocError;
 
 /// Warns the program.
+#[cold]
+#[inline(never)]
 pub(crate) fn warn(text: fmt::Arguments<'_>) {
     // The function takes a format.
     let text = Text::of(format_args!("GC Warning: {text}\n")).without_formats();
@@ -21,6 +24,7 @@ pub(crate) fn warn(text: fmt::Arguments<'_>) {
 
 /// Warns of a function that does the nearest safe thing, once.
 #[cold]
+#[inline(never)]
 pub(crate) fn tell_once(told: &AtomicBool, name: &str) {
     if !told.load(Relaxed) && !told.swap(true, Relaxed) {
         warn(format_args!("{name} is not what it is in libgc: docs/guide/libgc.md says what it does here"));
@@ -29,6 +33,7 @@ pub(crate) fn tell_once(told: &AtomicBool, name: &str) {
 
 /// An allocation was refused.
 #[cold]
+#[inline(never)]
 pub(crate) fn refused(n: usize, error: &AllocError) {
     match error {
         AllocError::Misuse(why) => warn(format_args!("{n} bytes cannot be allocated here: {why}")),
@@ -38,6 +43,7 @@ pub(crate) fn refused(n: usize, error: &AllocError) {
 
 /// Ends the process with a text.
 #[cold]
+#[inline(never)]
 pub(crate) fn abort(text: fmt::Arguments<'_>) -> ! {
     let text = Text::of(format_args!("heapwood-libgc: {text}"));
     match settings::abort_function() {

@@ -98,9 +98,12 @@ pub(crate) fn no_dls() -> c_int {
     GC_no_dls.load(Relaxed)
 }
 
-/// libgc's usual divisor, and the growth of a heap with it.
+/// libgc's usual divisor, and the growth of a heap with it (docs/results, "Programs of libgc").
 const DEFAULT_DIVISOR: usize = 3;
-const DEFAULT_PERCENT: usize = 100;
+const DEFAULT_PERCENT: usize = 200;
+/// The size to which a heap may grow for each thread, however little is alive: programs of libgc are used to heaps of a few
+/// megabytes.
+pub(crate) const SMALL_HEAP: usize = 6 << 20;
 
 pub(crate) fn free_space_divisor() -> usize {
     GC_free_space_divisor.load(Relaxed)

@@ -5,6 +5,7 @@ pub(crate) mod blocking;
 pub(crate) mod lock;
 pub(crate) mod pthreads;
 pub(crate) mod stacks;
+pub(crate) mod suspend;
 
 use crate::exports::variables::GC_parallel;
 use crate::process::{self, made};

@@ -32,6 +32,8 @@ struct Start {
 struct Result {
     thread: usize,
     value: usize,
+    /// 1 while it is suspended, also if it has ended.
+    suspended: usize,
 }
 
 // SAFETY: plain numbers.
@@ -75,11 +77,26 @@ fn keep(value: Ptr) {
     });
 }
 
+/// Notes of a thread that has not been joined whether it is suspended.
+pub(crate) fn note_suspended(thread: Thread, suspended: bool) {
+    with_results(|results| {
+        if let Some(result) = results.iter_mut().find(|result| result.thread == thread as usize) {
+            result.suspended = suspended.into();
+        }
+    });
+}
+
+/// Whether that was noted.
+pub(crate) fn is_suspended(thread: Thread) -> bool {
+    with_results(|results| results.iter().any(|r| r.thread == thread as usize && r.suspended != 0))
+        == Some(true)
+}
+
 /// Forgets a thread.
 fn forget(thread: Thread) {
     with_results(|results| {
         if let Some(result) = results.iter_mut().find(|result| result.thread == thread as usize) {
-            *result = Result { thread: 0, value: 0 };
+            *result = Result { thread: 0, value: 0, suspended: 0 };
         }
     });
 }
@@ -98,7 +115,7 @@ unsafe extern "C-unwind" fn start(start: Ptr) -> Ptr {
                 // A thread that nobody has joined by these functions may have had the number.
                 let place = results.iter().position(|result| result.thread == me);
                 if let Some(at) = place.or_else(|| results.iter().position(|result| result.thread == 0)) {
-                    results[at] = Result { thread: me, value: 0 };
+                    results[at] = Result { thread: me, value: 0, suspended: 0 };
                 }
             });
         }

@@ -2,14 +2,14 @@
 //! has a word for it, which is read in each stop: the first thread's is `GC_stackbottom`, another's lies in its mutator. Invariant: the
 //! heap follows a thread's word as long as the thread is attached.
 
-use crate::exports::types::{Ptr, StackBase, StackFunction};
+use crate::exports::types::{Ptr, StackBase, StackFunction, Thread};
 use crate::exports::variables::GC_stackbottom;
 use crate::process::mutator;
 use crate::report;
 use core::ffi::c_int;
 use core::ptr::from_ref;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use heapwood_gc::Mutator;
+use heapwood_gc::{Client, Mutator};
 use heapwood_os::threads::stack::StackBounds;
 
 /// This library's words in a mutator.
@@ -19,16 +19,23 @@ struct Words {
     bottom: AtomicUsize,
     /// 1 in the first thread.
     is_first: AtomicUsize,
+    /// The thread, as the C library names it.
+    thread: AtomicUsize,
 }
 
-fn words(mutator: &Mutator) -> &Words {
+fn words(client: &Client) -> &Words {
     // SAFETY: the client's room is larger, aligned for words, and zero when a thread is attached.
-    unsafe { &*mutator.client().get().cast::<Words>() }
+    unsafe { &*client.get().cast::<Words>() }
+}
+
+/// Whether the words are those of this thread.
+pub(crate) fn is_of(client: &Client, thread: Thread) -> bool {
+    words(client).thread.load(Relaxed) == thread as usize
 }
 
 /// The word of a thread.
 fn bottom(mutator: &Mutator) -> &AtomicUsize {
-    let words = words(mutator);
+    let words = words(mutator.client());
     if words.is_first.load(Relaxed) != 0 { &GC_stackbottom } else { &words.bottom }
 }
 
@@ -42,7 +49,10 @@ fn own() -> usize {
 
 /// A thread was attached. The first has told where its stack ends, or is asked.
 pub(crate) fn begin(mutator: &'static Mutator, is_first: bool) {
-    words(mutator).is_first.store(is_first.into(), Relaxed);
+    let words = words(mutator.client());
+    words.is_first.store(is_first.into(), Relaxed);
+    // SAFETY: it has no arguments.
+    words.thread.store(unsafe { libc::pthread_self() } as usize, Relaxed);
     let word = bottom(mutator);
     if word.load(Relaxed) == 0 {
         word.store(own(), Relaxed);

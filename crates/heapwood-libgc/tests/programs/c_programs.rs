@@ -3,15 +3,14 @@
 use crate::built::{CRATE, OUT, compiler, folder, library, run};
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Compiles a program; `None` without gc.h.
+/// Compiles a program; `None` without gc.h. It is a file of its own: tests that run at the same time compile the same one.
 fn compile(name: &str, is_static: bool) -> Option<PathBuf> {
+    static COMPILED: AtomicUsize = AtomicUsize::new(0);
     let mut cc = compiler()?;
-    let program = Path::new(OUT).join(format!(
-        "libgc-{name}{}-{}",
-        if is_static { "-a" } else { "" },
-        std::process::id()
-    ));
+    let number = COMPILED.fetch_add(1, Ordering::Relaxed);
+    let program = Path::new(OUT).join(format!("libgc-{name}-{}-{number}", std::process::id()));
     cc.args([
         "-std=gnu11",
         "-O1",
@@ -57,7 +56,7 @@ macro_rules! programs {
 
 programs! {
     trees sizes kinds finalizers links threads settings fork callbacks disable others handover dls displacements queue roots unload
-    stacks loader storm collectors idle
+    stacks loader storm collectors idle suspend crowd oracle
 }
 
 #[test]
@@ -69,14 +68,14 @@ fn programs_are_linked_with_the_archive() {
 
 #[test]
 fn heaps_are_verified() {
-    for name in ["trees", "kinds", "links", "callbacks", "stacks"] {
+    for name in ["trees", "kinds", "links", "callbacks", "stacks", "suspend", "oracle"] {
         passes_with(name, false, &[("HEAPWOOD", "verify=on")]);
     }
 }
 
 #[test]
 fn collections_come_at_every_nth_allocation() {
-    for name in ["trees", "sizes", "links", "threads", "handover"] {
+    for name in ["trees", "sizes", "links", "threads", "handover", "suspend", "oracle"] {
         passes_with(name, false, &[("HEAPWOOD_LIBGC_STRESS", "20000,3")]);
     }
 }
@@ -103,4 +102,5 @@ fn the_environment_is_read() {
     assert!(String::from_utf8_lossy(&told).contains("World-stopped marking took "));
     let told = ran("HEAPWOOD_LIBGC_STRESS", "many").stderr;
     assert!(String::from_utf8_lossy(&told).contains("must be a number of allocations"));
+    let _ = std::fs::remove_file(program);
 }

@@ -22,6 +22,7 @@ unsafe extern "C" {
         argument: *mut c_void,
     ) -> c_int;
     fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    fn _Unwind_GetRegionStart(context: *mut c_void) -> usize;
 }
 
 extern "C" fn each(context: *mut c_void, collecting: *mut c_void) -> c_int {
@@ -42,6 +43,39 @@ pub fn callers() -> Callers {
     // SAFETY: the function takes the pointer that is passed here.
     unsafe { _Unwind_Backtrace(each, (&raw mut collecting).cast()) };
     collecting.found
+}
+
+struct Seeking {
+    function: usize,
+    /// The next frame is that of a caller.
+    is_caller: bool,
+    found: [usize; 2],
+    len: usize,
+}
+
+extern "C" fn seek(context: *mut c_void, seeking: *mut c_void) -> c_int {
+    const GO_ON: c_int = 0;
+    const END: c_int = 5;
+    // SAFETY: as in `each`.
+    let (seeking, address, start) =
+        unsafe { (&mut *seeking.cast::<Seeking>(), _Unwind_GetIP(context), _Unwind_GetRegionStart(context)) };
+    if seeking.is_caller {
+        // A return address lies after the call.
+        seeking.found[seeking.len] = address.saturating_sub(1);
+        seeking.len += 1;
+        return if seeking.len == seeking.found.len() { END } else { GO_ON };
+    }
+    seeking.is_caller = start == seeking.function;
+    GO_ON
+}
+
+/// The callers of a function that is being called on this thread: the innermost, and that one's. 0 if there is none.
+#[inline(never)]
+pub fn callers_of(function: *const ()) -> [usize; 2] {
+    let mut seeking = Seeking { function: function as usize, is_caller: false, found: [0; 2], len: 0 };
+    // SAFETY: the function takes the pointer that is passed here.
+    unsafe { _Unwind_Backtrace(seek, (&raw mut seeking).cast()) };
+    seeking.found
 }
 
 /// The address of an instruction.
@@ -80,6 +114,20 @@ mod tests {
     #[inline(never)]
     fn inner() -> Callers {
         core::hint::black_box(callers())
+    }
+
+    #[inline(never)]
+    fn asks() -> [usize; 2] {
+        core::hint::black_box(callers_of(asks as *const ()))
+    }
+
+    #[test]
+    fn a_function_knows_where_it_returns_to() {
+        let callers = inner();
+        let sites = core::hint::black_box(asks());
+        // Both were called by this function.
+        assert!(sites[0].abs_diff(callers[2]) < 4096 && sites[1] == callers[3], "{sites:x?} {callers:x?}");
+        assert_eq!(callers_of(inner as *const ()), [0; 2], "it is not being called");
     }
 
     #[test]

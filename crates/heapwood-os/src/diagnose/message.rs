@@ -1,17 +1,18 @@
 //! Writing to standard error without allocation: text is formatted into a fixed buffer, and written by `write(2)` in
 //! one piece. Invariant: text that does not fit is cut.
 
+use core::ffi::CStr;
 use core::fmt::{self, Write};
 
 /// A message under construction.
 pub struct Message {
-    text: [u8; 512],
+    text: [u8; 1024],
     len: usize,
 }
 
 impl Message {
     const fn new() -> Self {
-        Message { text: [0; 512], len: 0 }
+        Message { text: [0; 1024], len: 0 }
     }
 }
 
@@ -32,6 +33,15 @@ pub fn write_line(text: fmt::Arguments<'_>) {
     message.text[message.len] = b'\n';
     // SAFETY: the buffer is initialised and longer than the message.
     unsafe { libc::write(2, message.text.as_ptr().cast(), message.len + 1) };
+}
+
+/// Calls `f` with a text and a zero behind it.
+pub fn with_text<R>(text: fmt::Arguments<'_>, f: impl FnOnce(&CStr) -> R) -> R {
+    let mut message = Message::new();
+    let _ = message.write_fmt(text);
+    message.len = message.len.min(message.text.len() - 1);
+    message.text[message.len] = 0;
+    f(CStr::from_bytes_until_nul(&message.text).expect("a zero ends the text"))
 }
 
 /// Reports a corrupt heap and aborts the process, since a corrupt heap must not be used any further.

@@ -9,13 +9,7 @@ use core::fmt::{self, Write};
 /// Writes the name of thread `number` (see [`crate::threads::stack::thread_id`]) and its state, as far as the kernel
 /// reports it: `thread 1234 (worker), asleep in system call 202 (futex_wait_queue)`.
 pub fn describe_task(number: u32, f: &mut impl Write) -> fmt::Result {
-    write!(f, "thread {number}")?;
-    let mut text = [0; 64];
-    if let Some(name) = read(number, "comm", &mut text) {
-        f.write_str(" (")?;
-        write_plain(name, f)?;
-        f.write_char(')')?;
-    }
+    describe_name(number, f)?;
     let Some(state) = state_of(number) else {
         // Without /proc it is unknown whether the thread exists.
         return match read(std::process::id(), "stat", &mut [0; 1]) {
@@ -45,6 +39,23 @@ pub fn describe_task(number: u32, f: &mut impl Write) -> fmt::Result {
         f.write_char(')')?;
     }
     Ok(())
+}
+
+/// Writes the number of a thread, and its name if it exists: `thread 1234 (worker)`.
+pub fn describe_name(number: u32, f: &mut impl Write) -> fmt::Result {
+    write!(f, "thread {number}")?;
+    let mut text = [0; 64];
+    if let Some(name) = read(number, "comm", &mut text) {
+        f.write_str(" (")?;
+        write_plain(name, f)?;
+        f.write_char(')')?;
+    }
+    Ok(())
+}
+
+/// Whether a thread of this process has a number.
+pub fn exists(number: u32) -> bool {
+    state_of(number).is_some()
 }
 
 /// The letter of a thread's state, if the thread exists.
@@ -160,6 +171,7 @@ mod tests {
         assert!(text.starts_with(&format!("thread {} (", crate::threads::stack::thread_id())), "{text}");
         assert!(text.contains("), running"), "{text}");
         assert_eq!(described(u32::MAX), format!("thread {}, which has ended", u32::MAX));
+        assert!(exists(crate::threads::stack::thread_id()) && !exists(u32::MAX));
     }
 
     #[test]

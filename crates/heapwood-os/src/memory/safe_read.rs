@@ -4,6 +4,7 @@
 
 use core::cell::OnceCell;
 use core::ffi::c_int;
+use core::ops::Range;
 
 /// A reader of such memory. Callers must not keep it: /proc/self/mem is opened on demand, and a program may close
 /// descriptors that it does not know.
@@ -35,6 +36,20 @@ impl Peek {
     /// neither method.
     pub fn read(&self, from: usize, into: &mut [u8]) -> Option<usize> {
         by_process_vm(from, into).or_else(|| self.by_file(from, into))
+    }
+
+    /// The first address of a range that cannot be read; `None` if all can, or the system does not say.
+    pub fn first_unreadable(&self, range: Range<usize>) -> Option<usize> {
+        // The least page of all kernels; a larger one is asked about more than once.
+        const PAGE: usize = 4096;
+        let mut at = range.start;
+        while at < range.end {
+            if self.read(at, &mut [0]) == Some(0) {
+                return Some(at);
+            }
+            at = (at & !(PAGE - 1)) + PAGE;
+        }
+        None
     }
 
     fn by_file(&self, from: usize, into: &mut [u8]) -> Option<usize> {

@@ -88,6 +88,18 @@ impl<'l> Library<'l> {
     }
 }
 
+/// The thread-local variables of the program and its libraries, in whole words.
+impl Library<'_> {
+    /// Those of the calling thread, if the library has any, and their memory exists.
+    pub fn thread_data(&self) -> Option<Range<usize>> {
+        const WORD: usize = size_of::<usize>();
+        let header = self.headers().find(|header| header.p_type == libc::PT_TLS)?;
+        let start = self.info().dlpi_tls_data as usize;
+        let end = start.checked_add(header.p_memsz as usize)?;
+        (start != 0).then(|| start.next_multiple_of(WORD)..end & !(WORD - 1)).filter(|data| !data.is_empty())
+    }
+}
+
 /// The parts of `range` outside `hole`, in whole words.
 fn without(range: Range<usize>, hole: Range<usize>) -> impl Iterator<Item = Range<usize>> {
     const WORD: usize = size_of::<usize>();
@@ -166,6 +178,26 @@ mod tests {
             true
         });
         assert_eq!(holders, 1);
+    }
+
+    #[test]
+    fn each_thread_has_variables_of_its_own() {
+        thread_local! { static MINE: core::cell::Cell<usize> = const { core::cell::Cell::new(7) } }
+        let is_found = |address: usize| {
+            let mut found = 0;
+            for_each_library(|library| {
+                found += library.thread_data().is_some_and(|data| data.contains(&address)) as u32;
+                true
+            });
+            found == 1
+        };
+        let here = MINE.with(|mine| mine.as_ptr() as usize);
+        assert!(is_found(here));
+        std::thread::spawn(move || {
+            assert!(!is_found(here) && is_found(MINE.with(|mine| mine.as_ptr() as usize)))
+        })
+        .join()
+        .unwrap();
     }
 
     #[test]

@@ -47,6 +47,11 @@ mod record {
         });
     }
 
+    /// Whether this thread holds a lock whose rank is one of `ranks`. Release builds do not know.
+    pub fn holds_one_of(ranks: core::ops::RangeInclusive<LockRank>) -> bool {
+        HELD.with(|held| ranks.into_iter().any(|rank| held[rank as usize].get() != 0))
+    }
+
     /// Notes that this thread holds a lock.
     pub(crate) fn take(rank: LockRank) {
         if rank != UNORDERED {
@@ -72,6 +77,12 @@ mod record {
 mod record {
     use super::LockRank;
 
+    /// Whether this thread holds a lock whose rank is one of `ranks`. Release builds do not know.
+    #[inline(always)]
+    pub fn holds_one_of(_: core::ops::RangeInclusive<LockRank>) -> bool {
+        false
+    }
+
     #[inline(always)]
     pub(crate) fn check(_: LockRank) {}
     #[inline(always)]
@@ -83,8 +94,8 @@ mod record {
     pub fn forget_all() {}
 }
 
-pub use record::forget_all;
 pub(super) use record::{check, release, take};
+pub use record::{forget_all, holds_one_of};
 
 #[cfg(all(test, debug_assertions, not(loom)))]
 mod tests {
@@ -110,6 +121,17 @@ mod tests {
     fn two_locks_of_one_rank_are_caught() {
         let (one, other) = (Lock::<_, 4>::new(()), Lock::<_, 4>::new(()));
         let _both = (one.lock(), other.lock());
+    }
+
+    #[test]
+    fn a_thread_knows_whether_it_holds_a_lock() {
+        let lock = Lock::<_, 7>::new(());
+        let held = |ranks| super::holds_one_of(ranks);
+        assert!(!held(0..=63));
+        let guard = lock.lock();
+        assert!(held(7..=7) && held(1..=9) && !held(1..=6) && !held(8..=63));
+        drop(guard);
+        assert!(!held(0..=63));
     }
 
     #[test]

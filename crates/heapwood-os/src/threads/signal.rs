@@ -312,6 +312,23 @@ impl Interrupted {
     pub const RED_ZONE: usize = if cfg!(target_arch = "x86_64") { 128 } else { 0 };
 }
 
+/// The general registers of a thread that a handler interrupted.
+///
+/// # Safety
+/// 1. `context` is what the kernel passed to a handler that has not returned.
+pub unsafe fn registers(context: *const c_void) -> [usize; REGISTERS] {
+    // SAFETY: contract 1.
+    let context = unsafe { &*context.cast::<libc::ucontext_t>() };
+    #[cfg(target_arch = "x86_64")]
+    let registers = core::array::from_fn(|n| context.uc_mcontext.gregs[n] as usize);
+    #[cfg(target_arch = "aarch64")]
+    let registers = core::array::from_fn(|n| context.uc_mcontext.regs[n] as usize);
+    registers
+}
+
+/// How many there are: the first are those of the kernel's list.
+pub const REGISTERS: usize = if cfg!(target_arch = "x86_64") { 16 } else { 31 };
+
 #[cfg(test)]
 mod tests {
     use super::*;

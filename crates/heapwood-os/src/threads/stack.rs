@@ -117,6 +117,18 @@ pub fn thread_id() -> u32 {
     unsafe { libc::gettid() as u32 }
 }
 
+/// Bytes that [`clear_below`] overwrites: more than the frames of a call of the library.
+const CLEARED: usize = 4096;
+
+/// Overwrites what earlier calls have left below the caller's frame. Later frames there have words that they do not write, and a scan of
+/// the stack would take what these hold for pointers. (libgc does so in GC_clear_a_few_frames.)
+#[inline(never)]
+pub fn clear_below() {
+    let mut room = core::mem::MaybeUninit::<[u8; CLEARED]>::uninit();
+    room.write([0; CLEARED]);
+    core::hint::black_box(&room);
+}
+
 /// The function that [`with_registers`] calls, with the address of the lowest pushed register and the argument.
 pub type WithRegisters = unsafe extern "C-unwind" fn(lowest: usize, arg: *mut u8);
 

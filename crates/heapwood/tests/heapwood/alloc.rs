@@ -2,7 +2,8 @@
 //! others, and stays so through collections.
 
 use crate::common::*;
-use heapwood::{Gc, Mutator, NoPointers, Trace};
+use heapwood::{ById, Gc, Mutator, NoPointers, Trace};
+use std::collections::{HashMap, HashSet};
 
 /// Allocates three of a kind, with others between, and looks at them again after collections.
 fn three<T: Trace + Copy + PartialEq>(m: &Mutator, value: T) {
@@ -10,11 +11,11 @@ fn three<T: Trace + Copy + PartialEq>(m: &Mutator, value: T) {
     for _ in 0..2 {
         for (i, object) in objects.iter().enumerate() {
             assert!(**object == value);
-            let start = object.as_ptr() as usize;
+            let start = Gc::as_ptr(*object) as usize;
             assert_eq!(start % align_of::<T>().max(8), 0);
             for other in &objects[i + 1..] {
                 assert!(
-                    start.abs_diff(other.as_ptr() as usize) >= size_of::<T>().max(1),
+                    start.abs_diff(Gc::as_ptr(*other) as usize) >= size_of::<T>().max(1),
                     "two objects overlap"
                 );
             }
@@ -65,7 +66,7 @@ fn values_without_size_are_objects_too() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     let (a, b): (Gc<Nothing>, Gc<Nothing>) = (m.alloc(Nothing), m.alloc(Nothing));
-    assert!(!a.ptr_eq(b), "each object has an address of its own");
+    assert!(!Gc::ptr_eq(a, b), "each object has an address of its own");
     assert_eq!(*a, *b);
     let (c, d) = (m.alloc(()), m.try_alloc([0u64; 0]).unwrap());
     m.collect();
@@ -92,7 +93,7 @@ fn values_are_aligned_to_sixteen() {
         std::array::from_fn(|i| m.alloc(Wide { link: Some(number), bytes: [i as u8; 33] }));
     m.collect();
     for (i, object) in objects.iter().enumerate() {
-        assert_eq!(object.as_ptr() as usize % 16, 0);
+        assert_eq!(Gc::as_ptr(*object) as usize % 16, 0);
         assert!(object.bytes == [i as u8; 33] && *object.link.unwrap() == 99);
     }
     three(&m, Wide { link: Some(number), bytes: [7; 33] });
@@ -144,21 +145,40 @@ fn pointers_are_found_in_structs_enums_arrays_and_large_values() {
 }
 
 #[test]
-fn pointers_compare_by_address_and_show_their_object() {
-    use std::collections::hash_map::DefaultHasher;
-    use std::hash::{Hash, Hasher};
+fn pointers_compare_hash_and_show_as_their_objects() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let (a, b, c) = (m.alloc(5u64), m.alloc(5u64), m.alloc(6u64));
+    assert!(a == b && a != c && a < c && c > b && a.cmp(&b).is_eq() && a.partial_cmp(&c).unwrap().is_lt());
+    assert!(Gc::ptr_eq(a, a) && !Gc::ptr_eq(a, b));
+    let numbers = HashMap::from([(a, 'a'), (c, 'c')]);
+    assert_eq!((numbers.get(&b), numbers.get(&6u64), numbers.get(&7)), (Some(&'a'), Some(&'c'), None));
+    let none = m.alloc(f64::NAN);
+    assert!(none != none, "a pointer to what is not equal to itself is not, either");
+    assert_eq!((format!("{a:?}"), format!("{a}")), ("5".into(), "5".into()));
+    assert_eq!(format!("{a:p}"), format!("{:p}", Gc::as_ptr(a)));
+    let borrowed: &u64 = c.as_ref();
+    assert_eq!(borrowed, &6);
+}
+
+#[test]
+fn keys_by_id_compare_and_hash_by_address() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     let (a, b) = (m.alloc(5u64), m.alloc(5u64));
-    assert!(a == a && a != b && *a == *b && a.ptr_eq(a) && !a.ptr_eq(b));
-    let hash = |gc: Gc<u64>| {
-        let mut hasher = DefaultHasher::new();
-        gc.hash(&mut hasher);
-        hasher.finish()
-    };
-    let before = hash(a);
+    let (one, other) = (ById(a), ById(b));
+    assert!(one == ById(a) && one != other && ById(Some(a)) != ById(Some(b)) && ById(Some(a)) != ById(None));
+    assert_eq!(one.cmp(&other), Gc::as_ptr(a).cmp(&Gc::as_ptr(b)));
+    assert_eq!(one.partial_cmp(&other), Some(one.cmp(&other)));
+    let mut set = HashSet::from([one, other, a.into()]);
     m.collect();
-    assert_eq!(hash(a), before, "objects never move");
-    assert_eq!((format!("{a:?}"), format!("{a}")), ("5".into(), "5".into()));
-    assert_eq!(format!("{a:p}"), format!("{:p}", a.as_ptr()));
+    assert!(set.len() == 2 && set.remove(&one) && !set.contains(&ById(a)), "objects never move");
+    assert_eq!((**one, format!("{one:?}")), (5, format!("ById({a:p})")));
+    // It lies in an object, and keeps what it points to.
+    assert_eq!([ById::<Gc<u64>>::MAP, ById::<Option<Gc<u64>>>::MAP], [Gc::<u64>::MAP; 2]);
+    let holder = m.alloc((7u64, ById(m.alloc(8u64)), ById(None::<Gc<u64>>)));
+    m.collect();
+    assert!(**holder.1 == 8 && holder.2 == ById(None));
+    let weak = m.weak(a);
+    assert!(ById(weak) == ById(weak) && ById(weak) != ById(m.weak(a)));
 }

@@ -1,6 +1,7 @@
 //! Arenas: their values live while they are open, refer to the heap and back, and are freed with them.
 
 use crate::common::heap;
+use core::cell::Cell;
 use heapwood::{Arena, ArenaRef, Config, Gc, GcCell, Mutator, Root, Trace};
 
 #[derive(Trace)]
@@ -148,10 +149,10 @@ fn slices_texts_and_lists_come_back_as_written() {
         m.collect();
         garbage(&m, 2_000);
         m.collect();
-        let list = list.finish();
+        let list = list.into_slice();
         assert_eq!((&*text, &*bytes, numbers[299]), ("nothing is freed one by one", &[1, 7, 3][..], 299));
         assert!((0..300).all(|i| *boxed[i] == i as u64 && *list[i] == (i * i) as u64));
-        assert_eq!((wide.get().as_ptr() as usize) % 16, 0);
+        assert_eq!((ArenaRef::get(wide).as_ptr() as usize) % 16, 0);
         let empty = arena.alloc_slice(0, |_| 1u64);
         assert!(empty.is_empty());
         let nothing = arena.alloc_slice(1000, |_| ());
@@ -261,8 +262,143 @@ fn cells_in_arenas_change_through_the_barrier() {
             garbage(&m, 5_000);
         }
         let found = cells.iter().enumerate().all(|(i, cell)| *cell.number.get().unwrap() == i as u64);
-        assert!(found && cells[7].next.unwrap().ptr_eq(cells[6]));
+        assert!(found && ArenaRef::ptr_eq(cells[7].next.unwrap(), cells[6]));
     }
+}
+
+/// A node of a graph, whose edges lie in cells.
+#[derive(Trace)]
+struct Vertex<'a> {
+    number: Gc<u64>,
+    edges: [Cell<Option<ArenaRef<'a, Vertex<'a>>>>; 2],
+    changes: GcCell<Option<Gc<u64>>>,
+}
+
+fn vertex<'a>(m: &Mutator, number: u64) -> Vertex<'a> {
+    Vertex { number: m.alloc(number), edges: [const { Cell::new(None) }; 2], changes: GcCell::new(None) }
+}
+
+/// Walks the graph by its edges, which depend on the round.
+fn walk<'a>(from: ArenaRef<'a, Vertex<'a>>, steps: u64) -> u64 {
+    let mut at = from;
+    (0..steps).fold(0, |sum, step| {
+        at = at.edges[step as usize % 2].get().unwrap();
+        assert_eq!(at.changes.get().map(|number| *number), Some(*at.number));
+        sum + *at.number
+    })
+}
+
+/// Cycles of an arena's values, and of values and objects. The edges change without a barrier, while the heap is collected.
+#[test]
+fn graphs_in_arenas_have_cycles_that_change() {
+    #[derive(Trace)]
+    struct Holder<'a> {
+        newest: Cell<Option<ArenaRef<'a, Vertex<'a>>>>,
+        other: Option<Gc<u64>>,
+    }
+    /// Scanned conservatively, so a word of it may or may not be a pointer.
+    #[derive(Trace)]
+    enum Mixed<'a> {
+        Edge(Cell<Option<ArenaRef<'a, Vertex<'a>>>>),
+        Number(Gc<u64>, Gc<u64>),
+    }
+    const N: u64 = 500;
+    let always = Config::default().concurrent(heapwood::Concurrent::Always).min_heap(1 << 20);
+    // Slices of 20,000 are long enough to live in the heap.
+    let configs = [
+        (Config::default(), 20_000),
+        (crate::common::VERIFY, 20_000),
+        (crate::common::STRESS, 100),
+        (always, 20_000),
+    ];
+    for (config, len) in configs {
+        let heap = heap(config);
+        let m = heap.attach().unwrap();
+        let mut arena = Arena::new(&m);
+        for round in 0..3 {
+            let nodes: Vec<ArenaRef<'_, Vertex<'_>>> = (0..N).map(|i| arena.alloc(vertex(&m, i))).collect();
+            let holder = m.alloc(Holder { newest: Cell::new(None), other: Some(m.alloc(round)) });
+            let mixed = m.alloc(Mixed::Edge(Cell::new(None)));
+            let number = m.alloc(Mixed::Number(m.alloc(1), m.alloc(2)));
+            for stride in [1, 7, 11] {
+                for (i, node) in nodes.iter().enumerate() {
+                    let number = m.alloc(i as u64);
+                    node.changes.set(&m, Some(number));
+                    node.edges[0].set(Some(nodes[(i + stride) % N as usize]));
+                    node.edges[1].set(Some(*node));
+                    holder.newest.set(Some(*node));
+                    let Mixed::Edge(edge) = &*mixed else { unreachable!() };
+                    edge.set(Some(nodes[(i * stride) % N as usize]));
+                }
+                m.collect_young();
+                m.collect();
+                garbage(&m, 2000);
+                assert_eq!(
+                    walk(nodes[0], 2 * N),
+                    (0..N).map(|i| 2 * ((i + 1) * stride as u64 % N)).sum::<u64>()
+                );
+                assert_eq!((*holder.newest.get().unwrap().number, *holder.other.unwrap()), (N - 1, round));
+                let Mixed::Number(one, two) = &*number else { unreachable!() };
+                assert_eq!((**one, **two), (1, 2));
+            }
+            // In a slice: the last element leads to the first.
+            let ring = arena.alloc_slice(len, |i| vertex(&m, i as u64));
+            for (i, vertex) in ring.iter().enumerate() {
+                vertex.edges[0].set(Some(ArenaRef::at(ring, (i + 1) % ring.len())));
+            }
+            m.collect();
+            let mut at = ArenaRef::at(ring, 0);
+            for i in 0..=ring.len() as u64 {
+                assert_eq!(*at.number, i % ring.len() as u64);
+                at = at.edges[0].get().unwrap();
+            }
+            drop(nodes);
+            arena.reset();
+            garbage(&m, 2000);
+            m.collect();
+        }
+        assert_eq!(heap.stats().barrier_violations, 0);
+    }
+}
+
+#[test]
+fn lists_in_arenas_extend_and_pop() {
+    let heap = heap(crate::common::VERIFY);
+    let m = heap.attach().unwrap();
+    let arena = Arena::new(&m);
+    let mut stack = arena.list();
+    let mut model = Vec::new();
+    for i in 0..1000u64 {
+        stack.extend([i, i + 1]);
+        model.extend([i, i + 1]);
+        if i % 3 == 0 {
+            let popped = [stack.pop(), stack.pop(), stack.pop()];
+            assert_eq!(popped, [model.pop(), model.pop(), model.pop()]);
+        }
+    }
+    assert_eq!(*stack, *model);
+    let mut empty = arena.list::<u8>();
+    assert!(empty.pop().is_none() && empty.pop().is_none() && empty.is_empty());
+    empty.push(1);
+    assert_eq!((empty.pop(), empty.pop()), (Some(1), None));
+    // References to values, too.
+    let mut open = arena.list();
+    open.extend((0..10u64).map(|i| arena.alloc(m.alloc(i))));
+    m.collect();
+    assert_eq!(**open.pop().unwrap(), 9);
+    let numbers = arena.alloc_from_iter((0..300u64).map(|i| m.alloc(i)));
+    m.collect();
+    let mut sum = 0;
+    for number in numbers {
+        sum += **number;
+    }
+    assert_eq!(sum, 299 * 150);
+    let words = arena.alloc_from_iter(["b", "a", "b"].map(|word| arena.alloc_str(word)));
+    assert!(words[0] == words[2] && !ArenaRef::ptr_eq(words[0], words[2]) && words[1] < words[0]);
+    assert_eq!(
+        std::collections::HashSet::from([words[0], words[1], words[2]]).get("b").map(|word| word.len()),
+        Some(1)
+    );
 }
 
 #[test]
@@ -392,6 +528,6 @@ fn a_value_without_bytes_has_an_address() {
     let heap = heap(Config::default());
     let m = heap.attach().unwrap();
     let arena = Arena::new(&m);
-    let address = core::ptr::from_ref(arena.alloc(()).get()) as usize;
+    let address = core::ptr::from_ref(ArenaRef::get(arena.alloc(()))) as usize;
     assert_ne!(address, 0);
 }

@@ -2,7 +2,7 @@
 //! too.
 
 use crate::common::*;
-use heapwood::{Gc, GcCell, Mutator, Root, Trace};
+use heapwood::{ById, Gc, GcCell, Mutator, Pointer, Root, Trace, Weak};
 
 #[derive(Trace)]
 struct Pair {
@@ -17,20 +17,51 @@ fn get_set_and_replace_see_the_last_store() {
         let m = heap.attach().unwrap();
         let numbers = [1u64, 2, 3].map(|n| m.alloc(n));
         let pair = m.alloc(Pair { always: GcCell::new(numbers[0]), maybe: GcCell::new(None) });
-        assert!(pair.always.get() == numbers[0] && pair.maybe.get().is_none());
+        assert!(Gc::ptr_eq(pair.always.get(), numbers[0]) && pair.maybe.get().is_none());
         m.collect();
         pair.always.set(&m, numbers[1]);
         pair.maybe.set(&m, Some(numbers[2]));
         m.collect();
         assert_eq!((*pair.always.get(), *pair.maybe.get().unwrap()), (2, 3));
-        assert!(pair.always.replace(&m, numbers[2]) == numbers[1]);
-        assert!(pair.maybe.replace(&m, None) == Some(numbers[2]));
+        assert!(Gc::ptr_eq(pair.always.replace(&m, numbers[2]), numbers[1]));
+        assert!(ById(pair.maybe.replace(&m, None)) == ById(Some(numbers[2])));
         assert!(pair.maybe.replace(&m, Some(numbers[0])).is_none());
-        assert!(pair.always.get() == numbers[2] && pair.maybe.get() == Some(numbers[0]));
+        assert!(Gc::ptr_eq(pair.always.get(), numbers[2]));
+        assert!(ById(pair.maybe.get()) == ById(Some(numbers[0])));
         assert_eq!(format!("{:?} {:?}", pair.always, pair.maybe), "GcCell(3) GcCell(Some(1))");
         m.collect();
         assert_eq!(heap.stats().barrier_violations, 0);
     }
+}
+
+#[derive(Trace, Default)]
+struct Links {
+    first: GcCell<Option<Gc<u64>>>,
+    weak: GcCell<Option<Weak<u64>>>,
+}
+
+/// Code that is generic over what a cell holds.
+fn swap<P: Pointer>(m: &Mutator, one: &GcCell<P>, other: &GcCell<P>) {
+    one.set(m, other.replace(m, one.get()));
+}
+
+#[test]
+fn cells_have_a_default_and_come_from_pointers() {
+    let heap = heap(VERIFY);
+    let m = heap.attach().unwrap();
+    let links = m.alloc(Links::default());
+    assert!(links.first.get().is_none() && links.weak.get().is_none());
+    let (one, other) = (m.alloc(1u64), m.alloc(2u64));
+    let pairs = m.alloc([GcCell::from(one), other.into()]);
+    m.collect();
+    swap(&m, &pairs[0], &pairs[1]);
+    let others = m.alloc(Links { first: Some(one).into(), weak: Some(m.weak(other)).into() });
+    swap(&m, &links.first, &others.first);
+    swap(&m, &links.weak, &others.weak);
+    m.collect();
+    assert!((*pairs[0].get(), *pairs[1].get()) == (2, 1) && others.first.get().is_none());
+    assert_eq!((*links.first.get().unwrap(), *links.weak.get().unwrap().get(&m).unwrap()), (1, 2));
+    assert_eq!(heap.stats().barrier_violations, 0);
 }
 
 #[test]
@@ -98,7 +129,7 @@ fn cycles_live_while_they_are_reached_and_die_after() {
             assert_eq!(at.value, value);
             at = at.next.get().unwrap();
         }
-        assert!(at == kept && itself.next.get() == Some(itself));
+        assert!(Gc::ptr_eq(at, kept) && Gc::ptr_eq(itself.next.get().unwrap(), itself));
         assert_eq!(heap.stats().barrier_violations, 0);
     }
 }

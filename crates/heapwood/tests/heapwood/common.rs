@@ -1,5 +1,12 @@
 //! Code of several tests: heaps with a small reservation, and a node with links that change.
 use heapwood::{Config, Gc, GcCell, Heap, Mutator, Shared, Trace};
+pub(crate) use heapwood_gc_testing::panic_message;
+
+#[cfg(target_arch = "x86_64")]
+#[path = "../accidents/stack.rs"]
+mod stack;
+#[cfg(target_arch = "x86_64")]
+pub(crate) use stack::on_stack;
 
 /// Collects often: after a megabyte.
 pub(crate) const SMALL: Config = Config::DEFAULT.huge_pages(false).address_space(2 << 30).min_heap(1 << 20);
@@ -49,39 +56,4 @@ pub(crate) fn assert_list(head: Option<Gc<Node>>, n: u64) {
 #[inline(never)]
 pub(crate) fn scrub() {
     std::hint::black_box(&mut [0u8; 256 << 10]);
-}
-
-/// The message that `f` panics with.
-pub(crate) fn panic_message(f: impl FnOnce()) -> String {
-    let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).expect_err("it should panic");
-    match panic.downcast::<String>() {
-        Ok(text) => *text,
-        Err(panic) => panic.downcast::<&str>().map_or_else(|_| "?".into(), |text| text.to_string()),
-    }
-}
-
-/// Calls `f` on a stack of its own, as `stacker` and coroutines do.
-#[cfg(target_arch = "x86_64")]
-pub(crate) fn on_stack(stack: &mut [u128], f: &mut dyn FnMut()) {
-    extern "C" fn call(f: *mut &mut dyn FnMut()) {
-        // SAFETY: the pointer is the argument below.
-        unsafe { (*f)() }
-    }
-    // A backtrace of this stack finds zeros instead of callers, and ends.
-    let (mut f, top) = (f, &raw mut stack[stack.len() - 1024]);
-    // SAFETY: the stack is aligned and large enough, `call` does not unwind (the tests catch what is thrown), and the stack
-    // pointer comes back in a register that a callee preserves.
-    unsafe {
-        core::arch::asm!(
-            "mov r12, rsp",
-            "mov rsp, {top}",
-            "call {call}",
-            "mov rsp, r12",
-            top = in(reg) top,
-            call = sym call,
-            in("rdi") &raw mut f,
-            out("r12") _,
-            clobber_abi("C"),
-        );
-    }
 }

@@ -1,11 +1,11 @@
 //! The maps of `#[derive(Trace)]` for many types, compared with literal bits or with offsets at run time.
 #![allow(dead_code, reason = "the types are made for their layout")]
 
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
 use core::marker::PhantomData;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicU64};
-use heapwood::{Gc, NoPointers, Trace, TypeMap};
+use heapwood::{Gc, NoPointers, Shared, Trace, TypeMap};
 use heapwood_layout::{Layout, TypeDescriptor};
 
 type Link<T> = Option<Gc<T>>;
@@ -321,6 +321,32 @@ fn plain_data_has_no_pointers() {
     plain::<Cell<Plain<[f32; 3]>>>();
     plain::<(Colour, char, i128)>();
     plain::<Option<Number>>();
+    plain::<OnceCell<Result<Colour, u8>>>();
+}
+
+#[test]
+fn what_is_plain_may_be_shared() {
+    use std::{net, num, ops, sync::atomic, time};
+    fn plain<T: NoPointers + Shared>() {
+        assert_eq!(T::MAP, TypeMap::NO_POINTERS);
+    }
+    plain::<(fn(u64) -> u64, unsafe extern "C" fn(*const u8, usize) -> i32)>();
+    plain::<(num::NonZero<u32>, num::NonZeroU64, num::Wrapping<u8>, num::Saturating<i16>)>();
+    plain::<(ops::Range<u32>, ops::RangeInclusive<u8>, ops::RangeFrom<usize>, ops::Bound<u64>, ops::RangeFull)>(
+    );
+    plain::<(std::cmp::Ordering, std::cmp::Reverse<u32>, atomic::AtomicI8, std::any::TypeId)>();
+    plain::<(net::IpAddr, net::SocketAddr, time::Duration, time::Instant, std::thread::ThreadId)>();
+    plain::<(&'static str, &'static [u32], &'static net::Ipv4Addr, PhantomData<Gc<Node>>)>();
+    plain::<(Option<u8>, Result<bool, ()>, [char; 3])>();
+}
+
+#[test]
+fn results_have_the_map_of_an_enum() {
+    assert_eq!(Result::<u64, char>::MAP, TypeMap::NO_POINTERS);
+    assert_eq!((size_of::<Result<Gc<Node>, ()>>(), Result::<Gc<Node>, ()>::MAP), (8, TypeMap::POINTER));
+    assert_eq!(Result::<(), Gc<Node>>::MAP, TypeMap::POINTER);
+    assert_eq!(Result::<Gc<Node>, u64>::MAP, TypeMap::CONSERVATIVE);
+    assert_eq!(Result::<Gc<Node>, Gc<Node>>::MAP, TypeMap::CONSERVATIVE);
 }
 
 #[derive(Trace)]
@@ -385,8 +411,96 @@ fn a_gc_reads_as_its_object() {
     let [a, b] = [&one, &other].map(|object| unsafe { Gc::from_raw(core::ptr::NonNull::from(&**object)) });
     let copy = a;
     assert_eq!((*a, format!("{a:?}"), format!("{a}")), (7, "7".into(), "7".into()));
-    assert!(a == copy && a != b && a.ptr_eq(copy) && *a == *b);
-    assert_eq!(a.as_ptr().cast_const(), &raw const *one);
+    assert!(a == b && Gc::ptr_eq(a, copy) && !Gc::ptr_eq(a, b));
+    assert_eq!(Gc::as_ptr(a).cast_const(), &raw const *one);
     assert_eq!(format!("{a:p}"), format!("{:p}", &*one));
-    assert_eq!(std::collections::HashSet::from([a, b, copy]).len(), 2);
+    assert_eq!(std::collections::HashSet::from([a, b, copy].map(heapwood::ById)).len(), 2);
+}
+
+/// Functions of any lifetime, for which no trait could be implemented.
+#[derive(Trace, NoPointers, Shared, Clone, Copy)]
+#[allow(clippy::type_complexity, reason = "types of functions as they are written are what this is about")]
+struct Native<V> {
+    call: fn(&heapwood::Mutator, V) -> V,
+    more: [Option<for<'a> fn(&'a u8, &V) -> &'a u8>; 2],
+    pair: (unsafe extern "C" fn(*const u8), u8),
+}
+
+#[derive(Trace)]
+enum Callable {
+    Native(fn(&heapwood::Mutator, &Callable) -> u64, u8),
+    #[allow(dead_code)]
+    Closure(Gc<u64>),
+}
+
+#[test]
+fn functions_have_no_pointers() {
+    fn plain<T: NoPointers + Shared>() {
+        assert_eq!(T::MAP, TypeMap::NO_POINTERS);
+    }
+    plain::<Native<u64>>();
+    assert_eq!(Callable::MAP, TypeMap::CONSERVATIVE);
+    let Callable::Native(count, 1) = Callable::Native(|m, _| *m.alloc(7u64), 1) else { unreachable!() };
+    let heap = heapwood::Heap::clone(&crate::common::heap(crate::common::SMALL));
+    let m = heap.attach().unwrap();
+    assert_eq!(count(&m, &Callable::Native(count, 1)), 7);
+}
+
+/// A type of another crate, of which its author knows that it holds no pointer.
+#[derive(Clone, Copy, PartialEq)]
+struct Foreign([u32; 4]);
+
+#[derive(Trace, Shared)]
+struct Skips {
+    // SAFETY: numbers.
+    #[trace(unsafe(skip))]
+    date: Foreign,
+    next: Link<Skips>,
+}
+
+#[derive(Trace, NoPointers, Clone, Copy)]
+enum SkipsAll {
+    #[allow(dead_code)]
+    At(
+        // SAFETY: numbers.
+        #[trace(unsafe(skip))] Foreign,
+    ),
+    Never,
+}
+
+#[test]
+fn skipped_fields_are_not_looked_at() {
+    assert_eq!(pointers::<Skips>(), [offset_of!(Skips, next) / 8]);
+    assert_eq!(SkipsAll::MAP, TypeMap::NO_POINTERS);
+    let heap = crate::common::heap(crate::common::STRESS);
+    let m = heap.attach().unwrap();
+    let last = m.alloc(Skips { date: Foreign([1; 4]), next: None });
+    let first = m.alloc(Skips { date: Foreign([2; 4]), next: Some(last) });
+    m.collect();
+    assert!(first.date == Foreign([2; 4]) && first.next.unwrap().date == Foreign([1; 4]));
+    assert!(matches!(m.alloc(Cell::new(SkipsAll::Never)).get(), SkipsAll::Never));
+}
+
+/// The crate under another name.
+mod renamed {
+    pub(super) mod parts {
+        pub(crate) use ::heapwood as gc;
+    }
+    #[derive(parts::gc::Trace, parts::gc::NoPointers, parts::gc::Shared)]
+    #[trace(crate = parts::gc)]
+    pub(super) struct Plain {
+        _number: u8,
+    }
+    #[derive(parts::gc::Trace)]
+    #[trace(crate = self::parts::gc)]
+    pub(super) enum Link<T> {
+        _To(parts::gc::Gc<T>),
+        _End,
+    }
+}
+
+#[test]
+fn the_crate_may_have_another_name() {
+    assert_eq!(renamed::Plain::MAP, TypeMap::NO_POINTERS);
+    assert_eq!(renamed::Link::<u8>::MAP, TypeMap::POINTER);
 }

@@ -2,7 +2,7 @@
 //! works again when there is room.
 
 use crate::common::*;
-use heapwood::{AllocError, Config, ExternalError, Finalized, Heap, Mutator, Root};
+use heapwood::{AllocError, Config, Error, ExternalError, Finalized, Heap, Mutator, Root};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -229,4 +229,32 @@ fn a_type_that_owns_buffers_stays_below_the_limit() {
     drop(kept);
     drop((m, heap));
     assert_eq!(BUFFERS.load(Ordering::Relaxed), 0);
+}
+
+#[test]
+fn every_error_converts_into_one() {
+    fn heap_of(percent: u32) -> Result<Heap, Error> {
+        // SAFETY: no `Gc` is made.
+        Ok(unsafe { Heap::new(SMALL.percent(percent)) }?)
+    }
+    fn numbers(m: &Mutator, n: usize) -> Result<Root<heapwood::Slice<u64>>, Error> {
+        Ok(m.try_root(m.try_alloc_slice(n, |i| i as u64)?)?)
+    }
+    fn owned(m: &Mutator) -> Result<u64, Error> {
+        m.external(8)?;
+        Ok(***m.alloc_finalized(Box::new(7u64))?)
+    }
+    let heap = heap_of(100).unwrap();
+    let m = heap.attach().unwrap();
+    assert_eq!((numbers(&m, 10).unwrap().get(&m)[9], owned(&m)), (9, Ok(7)));
+    let refused = numbers(&m, 1 << 40).unwrap_err();
+    assert!(matches!(refused, Error::Alloc(AllocError::ReservationFull { .. })), "{refused:?}");
+    let Error::Alloc(inner) = refused else { unreachable!() };
+    assert_eq!(refused.to_string(), inner.to_string());
+    let refused = heap_of(0).unwrap_err();
+    assert!(refused.to_string().starts_with("option percent is 0"), "{refused}");
+    let shown = format!("{refused:?}");
+    assert!(shown.contains("name: \"percent\"") && shown.len() < 150, "unwrap shows this: {shown}");
+    let misuse: Error = m.blocking(|| heap.memory_account()).unwrap_err().into();
+    assert!(matches!(misuse, Error::Misuse(_)), "{misuse:?}");
 }

@@ -33,10 +33,58 @@ fn two_roots_of_one_object_are_independent() {
     let m = heap.attach().unwrap();
     let object = m.alloc(3u64);
     let (a, b) = (m.root(object), m.try_root(object).unwrap());
-    assert!(a.get(&m) == b.get(&m));
+    assert!(Gc::ptr_eq(a.get(&m), b.get(&m)));
     drop(a);
     m.collect();
     assert_eq!(*b.get(&m), 3);
+}
+
+#[test]
+fn a_clone_is_a_root_of_its_own() {
+    let heap = heap(VERIFY);
+    let m = heap.attach().unwrap();
+    let roots = rooted_lists(&m, 300);
+    let mut clones = roots.clone();
+    clones[0] = roots[0].try_clone().unwrap();
+    drop(roots);
+    for left in [300, 20, 0] {
+        clones.truncate(left);
+        scrub();
+        m.collect();
+        m.collect_young();
+        let live = heap.stats().live_objects;
+        assert!((left * 100..left * 100 + 3000).contains(&live), "{live} objects with {left} clones");
+        clones.iter().for_each(|root| assert_list(Some(root.get(&m)), 100));
+    }
+}
+
+/// Threads that are not attached pass an object on, root to root, while another collects.
+#[test]
+fn clones_are_made_while_others_collect() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let (done, rounds) = (&AtomicU64::new(0), 30_000);
+    let passed: Vec<Root<Node>> = std::thread::scope(|s| {
+        let pass = |mut root: Root<Node>| {
+            move || {
+                for _ in 0..rounds {
+                    root = root.clone();
+                }
+                done.fetch_add(1, Ordering::Relaxed);
+                root
+            }
+        };
+        let threads: Vec<_> = (0..2).map(|_| s.spawn(pass(m.root(list(&m, 100).unwrap())))).collect();
+        while done.load(Ordering::Relaxed) < 2 {
+            list(&m, 50);
+            m.collect_young();
+            m.collect();
+        }
+        m.blocking(|| threads.into_iter().map(|thread| thread.join().unwrap()).collect())
+    });
+    scrub();
+    m.collect();
+    passed.iter().for_each(|root| assert_list(Some(root.get(&m)), 100));
 }
 
 #[test]

@@ -1,8 +1,9 @@
 //! Slices: empty, small and large, of data and of pointers, and built by closures that allocate and collect.
 
 use crate::common::*;
-use heapwood::{AllocError, Gc, GcCell, Slice, Trace};
+use heapwood::{AllocError, ById, Gc, GcCell, Slice, Trace};
 use std::cell::Cell;
+use std::collections::{BTreeSet, HashMap};
 
 const LENGTHS: [usize; 18] =
     [0, 1, 2, 3, 7, 8, 9, 31, 64, 100, 255, 256, 1000, 4095, 4096, 4097, 10_000, 100_000];
@@ -67,7 +68,7 @@ fn slices_keep_their_targets_alive() {
                 let entry = &entries[i];
                 assert_eq!((entry.key, entry.text, *numbers[i]), (i as u32, [i as u8; 11], i as u64));
                 assert_eq!(entry.first.map(|n| *n), (i % 2 == 0).then_some(i as u64));
-                assert!(entry.second.get() == Some(numbers[i]));
+                assert!(ById(entry.second.get()) == ById(Some(numbers[i])));
             }
         }
         m.collect();
@@ -135,6 +136,68 @@ fn a_closure_that_panics_leaves_the_heap_intact() {
     m.collect();
     assert_list(list(&m, 1000), 1000);
     assert_eq!(heap.stats().barrier_violations, 0);
+}
+
+#[test]
+fn slices_compare_hash_and_are_iterated_as_their_elements() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let (abc, again, abd) = (m.alloc_copy(b"abc"), m.alloc_copy(b"abc"), m.try_alloc_copy(b"abd").unwrap());
+    assert!(
+        abc == again && abc != abd && abc < abd && *abc == *again && *abd > *abc && !Gc::ptr_eq(abc, again)
+    );
+    let bytes: &[u8] = b"abc";
+    assert!(*abc == *b"abc" && *abc == *bytes && *abc == bytes && *abc != [1, 2]);
+    assert!(m.alloc_copy(b"ab") < abc && m.alloc_copy::<u8>(&[]) < m.alloc_copy(b"a"));
+    let table = HashMap::from([(abc, 1), (abd, 2)]);
+    assert_eq!(
+        (table.get(&again), table.get(&b"abd"[..]), table.get(&b"ab"[..])),
+        (Some(&1), Some(&2), None)
+    );
+    let sorted = BTreeSet::from([abd, abc, again]);
+    assert!(sorted.len() == 2 && sorted.contains(&b"abc"[..]));
+    let mut seen = Vec::new();
+    for byte in &abc {
+        seen.push(*byte);
+    }
+    for byte in &*abd {
+        seen.push(*byte);
+    }
+    assert_eq!(seen, b"abcabd");
+    let elements: &[u8] = abc.as_ref();
+    assert_eq!(elements, b"abc");
+    // Of pointers: by the contents of the objects.
+    let numbers = |last| m.alloc_slice(3, |i| m.alloc(if i == 2 { last } else { i }));
+    assert!(numbers(2) == numbers(2) && numbers(2) != numbers(3) && numbers(2) < numbers(3));
+}
+
+#[test]
+fn texts_are_strings() {
+    for config in [SMALL, STRESS] {
+        let heap = heap(config);
+        let m = heap.attach().unwrap();
+        let long = "Märchen ".repeat(2000);
+        let (empty, word, again, text) =
+            (m.alloc_str(""), m.alloc_str("Wald"), m.alloc_str("Wald"), m.try_alloc_str(&long).unwrap());
+        m.collect();
+        assert!(
+            empty.is_empty() && text.len() == long.len() && **text == *long && text.chars().count() == 16_000
+        );
+        assert!(word == again && *word == *again && *word == "Wald" && *word == *"Wald");
+        assert_eq!(*"Wald", *word);
+        assert!(empty < word && *word > *empty && word != text && word.starts_with('W'));
+        assert_eq!(
+            (format!("{word}"), format!("{word:?}"), format!("{:>6}", *word)),
+            ("Wald".into(), "\"Wald\"".into(), "  Wald".into())
+        );
+        let words = HashMap::from([(word, 1), (text, 2)]);
+        assert_eq!((words.get(&again), words.get("Wald"), words.get("Wal")), (Some(&1), Some(&1), None));
+        let sorted = BTreeSet::from([word, empty]);
+        assert!(sorted.contains("") && sorted.first().unwrap().is_empty());
+        let (chars, bytes): (&str, &[u8]) = (word.as_ref(), (*word).as_ref());
+        assert_eq!((chars, bytes), ("Wald", &b"Wald"[..]));
+        assert_eq!(size_of_val(&word), 8);
+    }
 }
 
 #[test]

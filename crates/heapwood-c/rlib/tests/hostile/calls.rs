@@ -4,6 +4,10 @@
 //! the heap agrees with the model: equal descriptions are one type, removed items are gone, and the objects of handles and
 //! roots survive.
 
+// A fuzz target has this file, too, by its path.
+#[path = "calls/machines.rs"]
+mod machines;
+
 use core::ffi::{CStr, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::AtomicUsize;
@@ -161,7 +165,7 @@ impl World {
 
     fn step(&mut self, bytes: &mut Bytes<'_>) {
         let mut why = ErrorReport::NONE;
-        let (op, bad) = (bytes.byte() % 19, bytes.byte() % 8);
+        let (op, bad) = (bytes.byte() % (19 + machines::STEPS), bytes.byte() % 8);
         match op {
             0 => {
                 let size = bytes.size();
@@ -387,6 +391,7 @@ impl World {
                 }
             }
             18 => self.switch(bad, bytes.byte()),
+            19.. => self.machine_step(op - 19, bad, bytes),
             _ => {}
         }
         for &(handle, object) in &self.handles {

@@ -166,7 +166,8 @@ impl Collector {
                 // The heap does not grow for floating garbage, and room for it is a part of the growth, of which a half is left in
                 // any case.
                 let floating = ended.map_or(0, |(_, promoted)| work.concurrent.start.floating(promoted));
-                let alive = totals.live.saturating_sub(floating) + outside;
+                // What functions look at costs as much as what is alive.
+                let alive = totals.live.saturating_sub(floating) + outside + pause.function_bytes();
                 let growth = self.growth(pause, work, (totals, last), alive);
                 // Where the plan changed in the stop this asks the kernel now.
                 let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
@@ -253,6 +254,6 @@ impl Collector {
             freed: totals.freed(),
         };
         (work.spent, work.stopped, work.spent_by_all, work.starved) = (0, 0, now, starved);
-        work.growth.after_full(live, self.pacer().percent(), mutators, spent)
+        work.growth.after_full(live, self.pacer().growth_bounds(), mutators, spent)
     }
 }

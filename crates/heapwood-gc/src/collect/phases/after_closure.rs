@@ -53,6 +53,7 @@ impl Collector {
             verify.inspect(|verify| verify.forget_reached());
         }
         drop_links(pause, kind);
+        self.drop_dead_plain(pause, kind);
         clear_links(pause, kind, LinkKind::Long);
         if let PauseKind::InitialMark(_) = kind
             && let Some(finalizers) = pause.state().finalizers().in_pause()

@@ -9,7 +9,8 @@ impl Collector {
     pub(in crate::collect) fn verify_before_marking(&self, pause: &Pause<'_>) {
         self.snapshots().before_marking(pause.space());
         if let Some(verify) = self.verify() {
-            verify.before_marking(pause);
+            // Root functions are called, and a function of the program gets reports: neither may use the heap.
+            pause.state().marking_threads().while_marking(|| verify.before_marking(pause));
         }
     }
 
@@ -27,7 +28,8 @@ impl Collector {
         self.snapshots().after_marking(pause.space(), pause.world());
         pause.state().faults().free_survivors(pause.world());
         if let Some(verify) = self.verify() {
-            verify.after_marking(pause, kind.collection(), kind.is_exact());
+            let threads = pause.state().marking_threads();
+            threads.while_marking(|| verify.after_marking(pause, kind.collection(), kind.is_exact()));
         }
     }
 }

@@ -40,7 +40,7 @@ fn is_full(kind: PauseKind) -> bool {
 }
 
 /// Whether a marking has left an object dead.
-fn is_dead(pause: &Pause<'_>, kind: PauseKind, object: usize) -> bool {
+pub(super) fn is_dead(pause: &Pause<'_>, kind: PauseKind, object: usize) -> bool {
     match is_full(kind) {
         true => !pause.world().is_marked(ObjectRef::new(object)),
         false => !pause.world().is_allocated(ObjectRef::new(object)),

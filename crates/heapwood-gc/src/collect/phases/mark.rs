@@ -22,7 +22,7 @@ impl Collector {
         let (marking, session) = (&mut work.marking, &mut work.session);
         match kind {
             PauseKind::Full => {
-                if pause.space().layouts().is_conservative() {
+                if pause.space().layouts().has_ambiguous() {
                     // Then one bit tells of each word whether an object begins there.
                     pause.world().set_bits_of_cells(pause.owners());
                 }

@@ -11,6 +11,7 @@
 //! | `begin_cycle` | the sides swap, barriers are set |
 //! | `hook` | the program's hook is called, at the start and at the end; a client's part |
 //! | `check` | verify mode and snapshots of pages, before and after |
+//! | `plain` | objects that take plain stores: what does not count is cleared, and the dead are dropped |
 //! | `resume` | the mutators go on |
 //! | `report` | statistics and trace lines |
 //!
@@ -23,6 +24,7 @@ mod check;
 mod clear_weak;
 mod hook;
 mod mark;
+mod plain;
 mod prepare;
 mod publish;
 mod report;

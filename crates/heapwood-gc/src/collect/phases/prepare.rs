@@ -51,7 +51,7 @@ impl Collector {
             bounds = Some(self.bounds(space));
         }
         if expected == Collection::Full {
-            work.marking.prepare(space, state.mark_threads());
+            work.marking.prepare(state, self.helper_start());
         }
         Prepared { expected, bounds, _sweeping }
     }

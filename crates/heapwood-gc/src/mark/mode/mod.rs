@@ -1,6 +1,6 @@
 //! The mode of a marking, composed of three parts: who marks ([`Team`]), what is marked ([`Scope`]) and until when
 //! ([`Limit`]). The marking loop is compiled for each composition in use. A part that a mode does not need is a
-//! constant, so a full marking by one thread pays for no other mode.
+//! constant, so a full marking by one thread pays for no other mode, and one in a heap without tags not for tags.
 //!
 //! | file | the parts |
 //! |---|---|
@@ -16,7 +16,9 @@ mod team;
 
 use super::bits::MarkBits;
 pub(super) use limit::{Deadline, Limit, Unlimited, UntilAsked};
-pub(super) use scope::{Full, OnTrial, Revival, Scope, Snapshot, UnmarkedKey, Young, YoungInSnapshot};
+pub(super) use scope::{
+    Full, InAnyHeap, OnTrial, Revival, Scope, Snapshot, Tagged, UnmarkedKey, Young, YoungInSnapshot,
+};
 pub(super) use team::{Alone, Concurrent, NextWork, Team, Together};
 
 /// A composition of the three parts.

@@ -13,6 +13,8 @@ pub(in crate::mark) trait Scope {
     const SNAPSHOT: bool = false;
     /// It marks beside the marking that has ended, and has lists of ephemerons of its own.
     const ON_TRIAL: bool = false;
+    /// Whether words of slots may have tags; `None`: the loop asks the heap. Loops that mark much are compiled for both.
+    const TAGGED: Option<bool> = Some(false);
 
     /// Whether it may mark the object of an edge.
     #[inline(always)]
@@ -33,6 +35,44 @@ pub(in crate::mark) trait Scope {
     }
 }
 
+/// A scope in a heap with tags, or in any heap.
+macro_rules! of_words {
+    ($($(#[doc = $help:literal])+ $name:ident = $tagged:expr;)*) => { $(
+        $(#[doc = $help])+
+        #[derive(Clone, Copy)]
+        pub(in crate::mark) struct $name<S>(pub(in crate::mark) S);
+
+        impl<S: Scope> Scope for $name<S> {
+            const KIND: Collection = S::KIND;
+            const SNAPSHOT: bool = S::SNAPSHOT;
+            const ON_TRIAL: bool = S::ON_TRIAL;
+            const TAGGED: Option<bool> = $tagged;
+
+            #[inline(always)]
+            fn has(&self, object: usize) -> bool {
+                self.0.has(object)
+            }
+
+            #[inline(always)]
+            fn marked(&self, object: usize) -> bool {
+                self.0.marked(object)
+            }
+
+            #[inline(always)]
+            fn unmarked_key(&self, key: usize) -> UnmarkedKey {
+                self.0.unmarked_key(key)
+            }
+        }
+    )* };
+}
+
+of_words! {
+    /// In a heap with tags.
+    Tagged = Some(true);
+    /// In a heap with tags or without: for what marks little.
+    InAnyHeap = None;
+}
+
 /// The key of an ephemeron, which a marking has not marked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::mark) enum UnmarkedKey {
@@ -45,6 +85,7 @@ pub(in crate::mark) enum UnmarkedKey {
 }
 
 /// Every object that can be reached.
+#[derive(Clone, Copy)]
 pub(in crate::mark) struct Full;
 
 impl Scope for Full {
@@ -86,6 +127,7 @@ impl Scope for YoungInSnapshot<'_> {
 }
 
 /// Objects that existed and could be reached when a concurrent marking began.
+#[derive(Clone, Copy)]
 pub(in crate::mark) struct Snapshot;
 
 impl Scope for Snapshot {
@@ -109,6 +151,7 @@ impl<const SNAPSHOT: bool> Scope for Revival<'_, SNAPSHOT> {
     /// Of a full collection the look-ups of a young one are right, and cost more.
     const KIND: Collection = if SNAPSHOT { Collection::Full } else { Collection::Young };
     const SNAPSHOT: bool = SNAPSHOT;
+    const TAGGED: Option<bool> = None;
 
     fn marked(&self, object: usize) -> bool {
         if let Some(side) = self.also {
@@ -141,6 +184,7 @@ impl<const SNAPSHOT: bool> Scope for OnTrial<'_, SNAPSHOT> {
     const KIND: Collection = <Revival<'static, SNAPSHOT> as Scope>::KIND;
     const SNAPSHOT: bool = SNAPSHOT;
     const ON_TRIAL: bool = true;
+    const TAGGED: Option<bool> = None;
 
     /// What is kept is asked first: when it is known the marking may have gone on.
     fn has(&self, object: usize) -> bool {

@@ -3,7 +3,9 @@
 mod concurrent;
 mod finalizers;
 mod held;
+mod no_collection;
 mod oracle;
+mod plain;
 mod signals;
 mod stepped;
 mod threads_oracle;

@@ -5,14 +5,16 @@ use crate::oracle::settings::{ALL, Settings};
 use crate::oracle::world::World;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::inject::Fault;
+use heapwood_gc::{Tail, TailElement};
 use heapwood_gc_testing::planted::{Caught, Planted, plant};
 use heapwood_gc_testing::settings::first_seed;
 use heapwood_gc_testing::*;
+use heapwood_layout::TypeDescriptor;
 
 /// The fewest steps of a program in a heap that is left to itself.
 const LEAST_STEPS: usize = 60_000;
 
-/// Plays 25 programs until the oracle objects, on heaps where collections are young mostly, or full.
+/// Plays 25 programs until the oracle objects, or five if it has nothing to object to, on heaps where collections are young mostly, or full.
 fn caught(young: bool, what: Planted, steps: usize) -> Caught {
     caught_counted((young, false), what, steps, &AtomicUsize::new(0))
 }
@@ -29,12 +31,24 @@ fn caught_counted(
     steps: usize,
     programs: &AtomicUsize,
 ) -> Caught {
+    caught_in(|settings| !settings.tagged, (young, mostly_weak), what, steps, programs)
+}
+
+/// The same in these heaps.
+fn caught_in(
+    of: impl Fn(&Settings) -> bool,
+    (young, mostly_weak): (bool, bool),
+    what: Planted,
+    steps: usize,
+    programs: &AtomicUsize,
+) -> Caught {
     let mut all = Caught::default();
     // With a limit one allocation may collect twice, and the second finds the damage of the first and aborts.
     let exact = ALL.iter().filter(|s| s.exact() && s.config.limit.is_none() && s.young == young);
-    let played = exact.filter(|s| !s.config.verify && !s.config.stress && !s.mostly_weak);
+    let played = exact.filter(|s| !s.config.verify && !s.config.stress && !s.mostly_weak && of(s));
+    let programs_in_each = if what.is_some() { 5 } else { 1 };
     for (i, settings) in played.enumerate() {
-        for seed in first_seed()..first_seed() + 5 {
+        for seed in first_seed()..first_seed() + programs_in_each {
             // What the heap's own thread has swept when would change from run to run.
             let config = settings.config.background_release(false);
             let mut settings = Settings { config, mostly_weak, ..*settings };
@@ -82,6 +96,7 @@ planted! {
     // Many edges lead to objects that others lead to as well, so not each loss loses an object.
     lost_edges_are_caught = LoseMark, 40, 3_000, 25, 72;
     missed_roots_are_caught = MissRoot, 7, 3_000, 25, 72;
+    root_functions_that_are_skipped_are_caught = RootFunctionSkipped, 1, 3_000, 25, 72;
     // Each is an object that lives and cannot be found.
     wrongly_freed_objects_are_caught = WrongFree, 100, 3_000, 14, 100;
     // Few objects have programs, and only where the last pointer of one is the only way to an object is it missed.
@@ -98,6 +113,24 @@ fn with_nothing_planted_nothing_is_caught_in_what_is_mostly_weak() {
 #[test]
 fn with_nothing_planted_nothing_is_caught_in_what_is_mostly_weak_and_young() {
     assert_eq!(caught_mostly_weak(true, None, 3_000), Caught::default());
+}
+
+/// Plays five programs in a heap with tags.
+fn caught_tagged(young: bool, what: Planted, steps: usize) -> Caught {
+    caught_in(|settings| settings.tagged, (young, false), what, steps, &AtomicUsize::new(0))
+}
+
+#[test]
+fn with_nothing_planted_nothing_is_caught_in_heaps_with_tags() {
+    assert_eq!(caught_tagged(false, None, 6_000), Caught::default());
+    assert_eq!(caught_tagged(true, None, 6_000), Caught::default());
+}
+
+#[test]
+fn tags_that_are_not_looked_for_are_caught() {
+    caught_tagged(false, Some((Fault::RootTagIgnored, 7)), 6_000).at_least(5, 80);
+    caught_tagged(true, Some((Fault::RememberedTagIgnored, 1)), 6_000).at_least(5, 80);
+    caught_tagged(true, Some((Fault::StoredTagIgnored, 1)), 6_000).at_least(5, 80);
 }
 
 /// What finalisers and what is weak do wrong, in one graph: early, late, twice, or in the wrong order. On 2026-11-27 all were caught in
@@ -173,6 +206,9 @@ macro_rules! planted_in_young_collections {
 planted_in_young_collections! {
     stores_that_are_not_remembered_are_caught = StoreNotRecorded, 20, 3_000;
     arrays_filled_without_being_remembered_are_caught = InitNotRecorded, 10, 10_000;
+    announced_stores_that_are_not_remembered_are_caught = DirtyNotRecorded, 1, 10_000;
+    stacks_that_are_not_looked_at_are_caught = PlainUnscanned, 1, 10_000;
+    root_functions_that_young_collections_skip_are_caught = RootFunctionNotYoung, 1, 3_000;
     lost_chunks_of_the_remembered_set_are_caught = RecordLost, 2, 5_000;
     forgotten_marks_of_young_large_objects_are_caught = YoungLargeForgotten, 2, 5_000;
     handles_that_are_not_noted_are_caught = HandleNotNoted, 1, 30_000;
@@ -207,6 +243,35 @@ fn reused_cell_holds_what_it_refers_to(what: Planted) -> bool {
 fn objects_in_the_place_of_freed_ones_that_are_not_remembered_are_caught() {
     assert!(reused_cell_holds_what_it_refers_to(None));
     assert!(!reused_cell_holds_what_it_refers_to(Some((Fault::ReusedNotRecorded, 1))));
+}
+
+/// Whether the last element of a tail keeps what only it refers to.
+fn last_element_keeps(elements: usize, what: Planted) -> bool {
+    let heap = heap(PRECISE);
+    let mutator = attach(&heap);
+    let [header, element] =
+        [(2, 1), (1, 1)].map(|(n, mask)| TypeDescriptor::masked(n * WORD, &[mask]).unwrap());
+    let tail = Tail::new(Some(&header), TailElement::Described(element)).unwrap();
+    let bytes = tail.bytes(elements).unwrap();
+    let mut roots = Slots::new(&heap, 1);
+    let object = new(&mutator, mutator.types().type_for(bytes, tail.scan(bytes)).unwrap());
+    roots.set(0, object);
+    let kept = new(&mutator, node_type(&heap));
+    // Elements fill the object.
+    link(&mutator, object, mutator.find(object).unwrap().bytes / WORD - 1, kept);
+    plant(&heap, what);
+    mutator.collect().unwrap();
+    assert_eq!(heap.faults().injected() > 0, what.is_some());
+    is_alive(&heap, kept)
+}
+
+/// The oracle has few of these whose last element is the only way to something (1 of 25 runs of 30,000 steps).
+#[test]
+fn tails_scanned_short_are_caught() {
+    for elements in [100, 4200] {
+        assert!(last_element_keeps(elements, None));
+        assert!(!last_element_keeps(elements, Some((Fault::TailShort, 1))));
+    }
 }
 
 /// Whether what only a library's data refer to outlives a collection, if that was opened after one.

@@ -67,6 +67,8 @@ planted! {
     early_data_is_caught = FULL, RevivedDataQueued, 1;
     lost_edges_are_caught = FULL, LoseMark, 100;
     missed_roots_are_caught = FULL, MissRoot, 50;
+    root_functions_that_are_skipped_are_caught = FULL, RootFunctionSkipped, 1;
+    stacks_that_are_not_looked_at_are_caught = YOUNG, PlainUnscanned, 1;
     wrongly_freed_objects_are_caught = FULL, WrongFree, 2_000;
     stores_that_are_not_remembered_are_caught = YOUNG, StoreNotRecorded, 20;
     lost_chunks_of_the_remembered_set_are_caught = YOUNG, RecordLost, 5;

@@ -5,4 +5,5 @@ mod external;
 mod kernel_pages;
 mod limit;
 mod refusal;
+pub(crate) mod reserve;
 mod run_time;

@@ -150,15 +150,17 @@ impl World {
         let Open { arena, number, header, kind } = self.arenas[open];
         let holds = self.model.arenas[&number].clone();
         let frees = kind == ArenaKind::Borrowed && !beside_marking;
-        // Beside a marking what is left behind would keep what the collector frees.
-        let clears = kind == ArenaKind::Borrowed || self.settings.config.verify || beside_marking;
+        // Beside a marking what is left behind would keep what the collector frees; and what lies outside the arena, and the model
+        // knows no more, would keep all that it holds.
+        let is_exact = beside_marking || self.is_exact;
+        let clears = kind == ArenaKind::Borrowed || self.settings.config.verify || is_exact;
         let mut goes = holds.values.clone();
         if frees {
             goes.extend(&holds.passed);
         }
         let end = match end {
             End::Left => End::Left,
-            _ if !self.let_go(&goes, clears, (frees, beside_marking)) => End::Left,
+            _ if !self.let_go(&goes, clears, (frees, is_exact)) => End::Left,
             end => end,
         };
         match end {
@@ -221,7 +223,7 @@ impl World {
 
     /// Nothing refers to these objects from outside any more, if words that may be pointers are left aside; or words do that the model
     /// knows for stale. False if too much does, or what cannot be changed: then nothing is done.
-    fn let_go(&mut self, goes: &[Id], clears: bool, (frees, beside_marking): (bool, bool)) -> bool {
+    fn let_go(&mut self, goes: &[Id], clears: bool, (frees, is_exact): (bool, bool)) -> bool {
         let goes_too = |id: &Id| goes.contains(id);
         let mut places = Vec::new();
         for (id, object) in self.model.all().filter(|(id, _)| !goes_too(id)) {
@@ -286,14 +288,14 @@ impl World {
         }
         for block in 0..self.ranges.len() {
             for i in 0..self.ranges[block].means.len() {
-                if beside_marking && matches!(self.ranges[block].means[i], Word::Raw(_)) {
+                if is_exact && matches!(self.ranges[block].means[i], Word::Raw(_)) {
                     self.set_range(block, i, Word::Null);
                 }
                 if let Word::To(edge) = self.ranges[block].means[i]
                     && goes_too(&edge.to)
                 {
                     let at = self.addr(edge.to) + edge.offset;
-                    match beside_marking {
+                    match is_exact {
                         true => self.set_range(block, i, Word::Null),
                         false => self.ranges[block].means[i] = Word::Raw(Masked::new(at)),
                     }

@@ -122,6 +122,11 @@ impl World {
                 _ => self.use_tables(),
             };
         }
+        if self.rng.one_in(60)
+            && let Some(object) = self.walk()
+        {
+            return self.use_plain(object);
+        }
         // Long stretches of building up, shorter ones of everything mixed.
         if self.rng.one_in(if self.growing { 8000 } else { 2000 }) {
             self.growing = !self.growing;
@@ -562,6 +567,11 @@ impl World {
 
     /// Stores through the barrier.
     fn store(&mut self, object: Id, word: u32, edge: Option<Edge>) -> Outcome {
+        if self.store_plainly(object, word, edge)
+            || self.rng.one_in(4) && self.store_value(object, word, edge)
+        {
+            return Ok(());
+        }
         let (base, slot) = (ObjectRef::new(self.addr(object)), self.slot_ptr(object, word));
         let (old, new) = (self.word(object, word), self.value(edge));
         match self.rng.below(4) {
@@ -658,6 +668,7 @@ impl World {
             unsafe { self.mutator().barrier().write(base, slot, Address::new(0)) };
             self.note_slot(id, word, None);
         }
+        self.end_plain(victim)?;
         let at = NonNull::new(self.addr(victim) as *mut u8).expect("no object is null");
         let is_large = self.kinds.all[self.model.get(victim).kind].ty.cell_size().is_none();
         self.model.remove(victim);

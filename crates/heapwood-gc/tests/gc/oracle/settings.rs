@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) young: bool,
     /// Whether each fourth step is one with what is weak or with finalisers, instead of each twentieth, and ephemerons are in chains.
     pub(crate) mostly_weak: bool,
+    /// Whether pointers in slots have tags, mostly.
+    pub(crate) tagged: bool,
 }
 
 impl Settings {
@@ -45,14 +47,19 @@ const USUAL: Settings = Settings {
     config: PRECISE,
     objects: 1500,
     collect_every: 600,
-    share: 8,
+    share: 7,
     mixed: false,
     drawn: false,
     young: false,
     mostly_weak: false,
+    tagged: false,
 };
 
 const OFTEN_YOUNG: Settings = Settings { config: YOUNG, collect_every: 200, young: true, ..USUAL };
+
+const USUAL_TAGGED: Settings = Settings { config: PRECISE.tagged_stacks(true), tagged: true, ..USUAL };
+
+const YOUNG_TAGGED: Settings = Settings { config: YOUNG.tagged_stacks(true), tagged: true, ..OFTEN_YOUNG };
 
 /// Small graphs, which are looked at often.
 const MOSTLY_WEAK: Settings =
@@ -68,14 +75,14 @@ const BY_SIGNALS: Settings = Settings {
 };
 
 /// The usual collection of heaps.
-pub(crate) const ALL: [Settings; 31] = [
+pub(crate) const ALL: [Settings; 35] = [
     USUAL,
     Settings {
         name: "precise, left to itself",
         config: PRECISE.percent(30),
         objects: 3000,
         collect_every: usize::MAX,
-        share: 9,
+        share: 8,
         ..USUAL
     },
     Settings { name: "precise, all mixed", collect_every: 400, share: 4, mixed: true, ..USUAL },
@@ -146,13 +153,13 @@ pub(crate) const ALL: [Settings; 31] = [
         drawn: true,
         ..USUAL
     },
-    Settings { name: "young, precise", share: 7, ..OFTEN_YOUNG },
+    Settings { name: "young, precise", share: 6, ..OFTEN_YOUNG },
     Settings {
         name: "young, precise, left to itself",
         config: YOUNG.percent(30).min_heap(24 << 20),
         objects: 3000,
         collect_every: usize::MAX,
-        share: 6,
+        share: 5,
         ..OFTEN_YOUNG
     },
     Settings { name: "young, precise, all mixed", collect_every: 150, share: 5, mixed: true, ..OFTEN_YOUNG },
@@ -225,4 +232,23 @@ pub(crate) const ALL: [Settings; 31] = [
     },
     Settings { name: "any number of markers, mostly weak", drawn: true, ..MOSTLY_WEAK },
     Settings { name: "young, precise, mostly weak", config: YOUNG, young: true, ..MOSTLY_WEAK },
+    Settings { name: "precise, tagged", share: 1, ..USUAL_TAGGED },
+    Settings {
+        name: "precise, tagged, all mixed, verify, mark stack of 8",
+        config: USUAL_TAGGED.config.mark_stack(8).verify(true),
+        objects: 1000,
+        collect_every: 400,
+        share: 1,
+        mixed: true,
+        drawn: true,
+        ..USUAL_TAGGED
+    },
+    Settings { name: "young, precise, tagged", share: 1, ..YOUNG_TAGGED },
+    Settings {
+        name: "young, precise, tagged, verify",
+        config: YOUNG_TAGGED.config.verify(true),
+        objects: 1000,
+        share: 1,
+        ..YOUNG_TAGGED
+    },
 ];

@@ -8,18 +8,22 @@ use super::settings::Settings;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::{Attached, Frame, Handle, Heap, HeapBox, Mutator, RootToken};
-use heapwood_gc_testing::Rng;
 use heapwood_gc_testing::disturb::{Disturber, Quiet};
 use heapwood_gc_testing::model::graph::{Edge, Id, Masked, Model, Word};
 use heapwood_gc_testing::model::kinds::{Kinds, Slots, WORD};
+use heapwood_gc_testing::tags::{add_tags, tagged};
+use heapwood_gc_testing::{NamedSlots, Rng};
 use heapwood_heap::Address;
 use heapwood_os::{KernelRef, SYSTEM};
+use std::collections::BTreeMap;
 
 /// Registered precise slots.
 pub(crate) struct SlotBlock {
     pub(crate) words: Box<[usize]>,
     pub(crate) means: Vec<Option<Id>>,
     pub(crate) token: RootToken,
+    /// A root function names them.
+    _named: Option<NamedSlots>,
 }
 
 /// A registered ambiguous range.
@@ -58,6 +62,8 @@ pub(crate) struct World {
     pub(crate) wills: Wills,
     pub(crate) links: Links,
     pub(crate) tables: Vec<Id>,
+    /// Objects that take plain stores, with their serial numbers.
+    pub(crate) plain: BTreeMap<Id, u64>,
     /// The last collection came in the middle of a call whose halves the model does not know.
     pub(crate) is_unsure: bool,
     /// Objects that such a call may have made after that collection.
@@ -92,6 +98,8 @@ pub(crate) struct World {
     pub(crate) answered: usize,
     /// The object that is being made: where threads are stopped anywhere, the model's masked address does not keep it alive.
     hand: Box<AtomicUsize>,
+    /// What the model knows no more must be gone: nothing stale is left where arenas end.
+    pub(crate) is_exact: bool,
     disturber: Option<Disturber>,
     // Last: dropped after what points to it.
     pub(crate) heap: HeapBox,
@@ -109,6 +117,9 @@ impl World {
         }
         let heap = Heap::create(kernel, config).unwrap();
         heap.space().set_always_shared(settings.mixed);
+        if settings.tagged {
+            add_tags(&heap);
+        }
         let mutator = Mutator::attach(&heap, None).unwrap().into_raw();
         // SAFETY: given just now, to this thread; the heap is dropped after it.
         let mutator: Attached<'static> = unsafe { Attached::from_raw(mutator) };
@@ -130,6 +141,7 @@ impl World {
             wills,
             links: Links::new(),
             tables: Vec::new(),
+            plain: BTreeMap::new(),
             is_unsure: false,
             made: Vec::new(),
             opened: 0,
@@ -149,10 +161,12 @@ impl World {
             reused: 0,
             answered: 0,
             hand: Box::new(AtomicUsize::new(0)),
+            is_exact: false,
             disturber: None,
             heap,
         };
         world.add_slots(60);
+        world.add_slots(20);
         world.add_range(10);
         if settings.disturbed() {
             let hand = world.hand.as_ptr() as usize;
@@ -203,8 +217,16 @@ impl World {
     pub(crate) fn add_slots(&mut self, n: usize) {
         let words = vec![0; n].into_boxed_slice();
         // SAFETY: the slots are in a box of their own until the root is removed, and hold addresses of objects.
-        let token = unsafe { self.heap.roots().add_slots(words.as_ptr(), n) }.unwrap();
-        self.slots.push(SlotBlock { words, means: vec![None; n], token });
+        let (token, named) = unsafe {
+            match self.slots.len() % 2 == 1 {
+                true => {
+                    let named = NamedSlots::new(&self.heap, words.as_ptr(), n);
+                    (named.token, Some(named))
+                }
+                false => (self.heap.roots().add_slots(words.as_ptr(), n).unwrap(), None),
+            }
+        };
+        self.slots.push(SlotBlock { words, means: vec![None; n], token, _named: named });
     }
 
     pub(crate) fn remove_slots(&mut self, block: usize) {
@@ -227,8 +249,13 @@ impl World {
         assert!(self.heap.roots().remove(block.token), "the root is known");
     }
 
+    /// The word of a slot that leads to an address.
+    pub(crate) fn slot_word(&self, address: usize) -> usize {
+        if self.settings.tagged { tagged(address) } else { address }
+    }
+
     pub(crate) fn set_slot(&mut self, block: usize, i: usize, to: Option<Id>) {
-        let value = to.map_or(0, |id| self.addr(id));
+        let value = to.map_or(0, |id| self.slot_word(self.addr(id)));
         let b = &mut self.slots[block];
         // The collector reads it behind the compiler's back.
         // SAFETY: the word is the block's own.
@@ -239,7 +266,7 @@ impl World {
     pub(crate) fn set_range(&mut self, block: usize, i: usize, to: Word) {
         let value = match to {
             Word::Null => 0,
-            Word::To(edge) => self.addr(edge.to) + edge.offset,
+            Word::To(edge) => self.value(Some(edge)),
             Word::Raw(at) => at.addr(),
         };
         let b = &mut self.ranges[block];
@@ -269,7 +296,7 @@ impl World {
     }
 
     pub(crate) fn set_frame(&mut self, frame: usize, i: usize, to: Option<Id>) {
-        let value = to.map_or(0, |id| self.addr(id));
+        let value = to.map_or(0, |id| self.slot_word(self.addr(id)));
         let top = self.frames.len() - 1;
         let frame = if self.frames[frame].fixed && to.is_some() { top } else { frame };
         let f = &mut self.frames[frame];
@@ -313,7 +340,12 @@ impl World {
     }
 
     pub(crate) fn value(&self, edge: Option<Edge>) -> usize {
-        edge.map_or(0, |e| self.addr(e.to) + e.offset)
+        match edge {
+            None => 0,
+            Some(Edge { to, offset: 0 }) => self.slot_word(self.addr(to)),
+            // Words that may be pointers have tags, too, and lead to the inside without.
+            Some(Edge { to, offset }) => self.addr(to) + offset,
+        }
     }
 
     /// What the model says a slot holds.

@@ -2,6 +2,7 @@
 
 mod dead_data;
 mod displacements;
+pub(crate) mod functions;
 pub(crate) mod held;
 mod intervals;
 mod libraries;

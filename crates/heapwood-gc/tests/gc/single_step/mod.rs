@@ -14,7 +14,7 @@ use core::arch::naked_asm;
 use core::ffi::c_void;
 use core::hint::black_box;
 use core::ptr::NonNull;
-use heapwood_gc::{Attached, Config, Heap, Mutator, ObjectType};
+use heapwood_gc::{Attached, Config, Heap, Mutator, ObjectType, StackGiven};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ObjectRef, ShapeId};
 use heapwood_layout::TypeDescriptor;
@@ -26,6 +26,7 @@ use std::sync::{Mutex, PoisonError};
 /// Each collection looks at everything, checks it, and fills what is dead.
 const STEPPED: Config = BY_SIGNALS
     .verify(true)
+    .sites(false)
     .background_release(false)
     .mark_threads(1)
     .address_space(16 << 20)
@@ -433,6 +434,39 @@ fn a_thread_can_be_stopped_anywhere_as_it_attaches_and_detaches() {
                 });
             });
             told(&report, &format!("attach and detach, {:?}", how.collector));
+            often(&report, 100);
+        }
+    });
+}
+
+/// Its cells are returned as it is given away, since verify mode finds uses of it so: with locks that a collector waits for.
+#[test]
+fn a_thread_can_be_stopped_anywhere_as_it_gives_its_mutator_away_and_takes_it() {
+    stepped_in_child(|| {
+        for how in hows(2) {
+            let heap = heap(STEPPED);
+            let node = node_type(&heap);
+            let report = lead(&heap, how, || {
+                new(&attach(&heap), node);
+                stepped(|| {
+                    for i in 0..times(3) {
+                        let mutator = attach(&heap);
+                        let object = stepped_allocate(&mutator, node);
+                        put(object, 2, i);
+                        let held = handle(&heap, object).unwrap();
+                        let given = mutator.into_raw();
+                        // SAFETY: it is this thread's, which uses it only after it has taken it.
+                        let mutator = unsafe {
+                            given.as_ref().give().unwrap();
+                            Mutator::take(&heap, given, StackGiven::Own).unwrap()
+                        };
+                        assert_eq!(get(black_box(object), 2), i);
+                        assert!(heap.roots().free_handle(held));
+                        drop(mutator);
+                    }
+                });
+            });
+            told(&report, &format!("give and take, {:?}", how.collector));
             often(&report, 100);
         }
     });

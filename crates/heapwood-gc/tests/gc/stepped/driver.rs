@@ -24,13 +24,15 @@ pub(crate) struct Play {
     pub(crate) frees_all: bool,
     /// A step of the marking follows so many edges at most.
     pub(crate) edges: usize,
+    /// Pointers have tags.
+    pub(crate) tagged: bool,
 }
 
 impl Play {
     pub(crate) fn new(generational: Generational) -> Self {
         // Large enough for full collections to come when they are asked for.
         let config = ALL[0].config.min_heap(256 << 20).background_release(false).generational(generational);
-        Play { config, two: false, mixed: false, frees: true, frees_all: true, edges: 6 }
+        Play { config, two: false, mixed: false, frees: true, frees_all: true, edges: 6, tagged: false }
     }
 
     pub(crate) fn is_generational(&self) -> bool {
@@ -74,9 +76,15 @@ pub(crate) struct Program {
 
 impl Program {
     pub(crate) fn new(play: Play, seed: u64) -> Self {
-        let settings =
-            Settings { config: play.config, mixed: play.mixed, collect_every: usize::MAX, ..ALL[0] };
-        let world = World::new(settings, seed);
+        let settings = Settings {
+            config: play.config,
+            mixed: play.mixed,
+            tagged: play.tagged,
+            collect_every: usize::MAX,
+            ..ALL[0]
+        };
+        let mut world = World::new(settings, seed);
+        world.is_exact = true;
         // SAFETY: it is dropped before the world.
         let second = play.two.then(|| unsafe { Second::start(&world.heap) });
         Program {
@@ -229,6 +237,9 @@ impl Program {
     }
 
     fn step(&mut self) -> Outcome {
+        if self.world.rng.one_in(20) {
+            return self.use_plain();
+        }
         match self.world.rng.below(100) {
             0..10 => self.use_arenas(),
             10..30 => self.allocate(false),

@@ -75,6 +75,16 @@ fn a_marking_in_steps_keeps_what_it_must_in_long_steps() {
 }
 
 #[test]
+fn a_marking_in_steps_keeps_what_it_must_where_pointers_have_tags() {
+    for generational in [ALWAYS, OFF] {
+        let usual = Play::new(generational);
+        play(Play { config: usual.config.tagged_stacks(true), tagged: true, ..usual }, 4);
+    }
+    let usual = Play::new(ALWAYS);
+    play(Play { config: usual.config.tagged_stacks(true).verify(true), tagged: true, ..usual }, 1);
+}
+
+#[test]
 fn a_marking_in_steps_keeps_what_it_must_with_a_second_mutator() {
     play(Play { two: true, ..Play::new(ALWAYS) }, 4);
 }

@@ -237,9 +237,14 @@ impl Program {
 
     /// Stores through the barrier, in one of its ways.
     fn store(&mut self, object: Id, word: u32, edge: Option<Edge>) -> Outcome {
+        if self.world.store_plainly(object, word, edge)
+            || self.world.rng.one_in(4) && self.world.store_value(object, word, edge)
+        {
+            return Ok(());
+        }
         let (base, slot) = (self.world.addr(object), self.world.slot_ptr(object, word));
         let (old, new) = (self.world.word(object, word), self.world.value(edge));
-        let way = self.world.rng.below(5);
+        let way = self.world.rng.below(4);
         let (mutator, base, new) = (self.world.mutator(), ObjectRef::new(base), Address::new(new));
         match (way, &self.second) {
             (0, Some(second)) => second.store((base.get(), slot as usize, new.get())),
@@ -253,12 +258,18 @@ impl Program {
             // SAFETY: as above; the source is a local.
             (2, _) => unsafe { mutator.barrier().copy(base, slot, &new.get(), 1) },
             // SAFETY: as above.
-            (3, _) => unsafe { mutator.barrier().write_inside(slot, new) },
-            // SAFETY: as above.
             _ => unsafe { mutator.barrier().write(base, slot, new) },
         }
         self.world.note_slot(object, word, edge);
         Ok(())
+    }
+
+    /// An object begins to take plain stores, or ends.
+    pub(super) fn use_plain(&mut self) -> Outcome {
+        match self.any() {
+            Some(object) => self.world.use_plain(object),
+            None => Ok(()),
+        }
     }
 
     pub(super) fn link(&mut self) -> Outcome {
@@ -346,19 +357,12 @@ impl Program {
         if (kind.counted || kind.ty.cell_size().is_none()) && !self.play.frees_all {
             return Ok(());
         }
-        let mut referrers: Vec<(Id, u32)> = Vec::new();
-        for (other, object) in self.world.model.all() {
-            let slots = object.edges.iter().filter(|(_, edge)| edge.to == id);
-            referrers.extend(slots.map(|(slot, _)| (other, *slot)));
-        }
-        let is_root = self.world.roots().contains(&id);
-        if referrers.len() > 3 {
+        if self.referrers(id).len() > 3 {
             return Ok(());
         }
-        if is_root {
+        if self.world.roots().contains(&id) {
             self.unroot(id);
         }
-        referrers.sort();
         let mut edges: Vec<Id> = self.world.model.get(id).edges.values().map(|edge| edge.to).collect();
         edges.sort();
         for to in edges.into_iter().filter(|to| *to != id).take(3) {
@@ -370,14 +374,14 @@ impl Program {
                 _ => self.root(Edge { to, offset: 0 }),
             }
         }
-        for (other, slot) in referrers {
-            if self.world.in_slot(other, slot).is_some_and(|edge| edge.to == id) {
-                self.store(other, slot, None)?;
-            }
+        // A store of a value may move what its neighbours hold.
+        while let Some((other, slot)) = self.referrers(id).into_iter().min() {
+            self.store(other, slot, None)?;
         }
         // It was not made a root or linked to meanwhile: nothing refers to it but perhaps itself.
         let at = self.world.addr(id);
         let object = NonNull::new(at as *mut u8).unwrap();
+        self.world.end_plain(id)?;
         // SAFETY: nothing refers to it.
         let freed = unsafe { self.world.mutator().free(object) };
         freed.map_err(|e| format!("{at:#x} could not be freed: {e}"))?;
@@ -395,6 +399,16 @@ impl Program {
         keep[id.0] = false;
         self.world.model.forget_all_but(&keep);
         Ok(())
+    }
+
+    /// The slots that refer to an object.
+    fn referrers(&self, id: Id) -> Vec<(Id, u32)> {
+        let mut all = Vec::new();
+        for (other, object) in self.world.model.all() {
+            let slots = object.edges.iter().filter(|(_, edge)| edge.to == id);
+            all.extend(slots.map(|(slot, _)| (other, *slot)));
+        }
+        all
     }
 
     /// Takes an object out of all roots.

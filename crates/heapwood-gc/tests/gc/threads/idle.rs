@@ -4,7 +4,7 @@
 
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_gc::settings::options::{Concurrent, Stop};
-use heapwood_gc::{Config, Heap, Mutator};
+use heapwood_gc::{Config, Heap, HeapBox, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_os::{Kernel, SYSTEM};
 use std::os::unix::fs::FileExt;
@@ -319,6 +319,32 @@ fn a_heap_whose_program_sleeps_is_marked_beside_it() {
     check_list(roots.get(0), 30_000, 0);
     assert_eq!(heap.inspect().stats().live_objects, 30_000);
     assert_swept_and_valid(&heap);
+}
+
+/// A heap that was made without a thread of its own gets one when its program says so, once, and that collects it when it is
+/// idle.
+#[test]
+fn a_thread_that_is_started_later_looks_after_the_heap() {
+    in_child(|| {
+        let heap: &'static HeapBox =
+            Box::leak(Box::new(heap(FULL.min_heap(128 * MIB).background_release(false))));
+        let threads = || threads_called("heapwood-backgr").len();
+        let mutator = attach(heap);
+        let ty = pointer_free(heap, 4096);
+        let churn = || (0..64 * MIB / 4096).for_each(|_| _ = mutator.allocate(ty).unwrap());
+        churn();
+        mutator.blocking(|| std::thread::sleep(Duration::from_secs(3))).unwrap();
+        assert_eq!((threads(), heap.inspect().stats().idle_collections), (0, 0));
+        heap.start_background();
+        churn();
+        heap.start_background();
+        let is_collected = || heap.inspect().stats().idle_collections >= 1;
+        mutator.blocking(|| within_a_minute("it is collected", is_collected)).unwrap();
+        assert_eq!(threads(), 1);
+        // It may go on, and so may its thread.
+        churn();
+        mutator.collect().unwrap();
+    });
 }
 
 /// How often threads of this name went to sleep.

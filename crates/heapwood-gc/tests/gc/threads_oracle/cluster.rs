@@ -7,6 +7,7 @@ use super::weaks::Ties;
 use heapwood_gc::Handle;
 use heapwood_gc_testing::model::graph::Masked;
 use heapwood_gc_testing::model::kinds::{Kind, Kinds, Slots, WORD};
+use heapwood_gc_testing::tags::tagged;
 use heapwood_gc_testing::{Rng, words};
 
 pub(crate) use heapwood_gc_testing::model::{Outcome, pattern};
@@ -26,6 +27,8 @@ pub(crate) struct Object {
     pub(crate) serial: u64,
     /// The attachment that made it.
     pub(crate) maker: u64,
+    /// It takes plain stores.
+    pub(crate) plain: bool,
     /// In order of their words.
     pub(crate) edges: Vec<Edge>,
     /// What refers to it weakly.
@@ -71,6 +74,8 @@ pub(crate) struct Cluster {
     pub(crate) via: Option<Via>,
     /// Whether objects of it that are dead are freed, all or some.
     pub(crate) frees: bool,
+    /// Whether its pointers have tags.
+    tagged: bool,
 }
 
 /// The bytes after the last whole word.
@@ -80,8 +85,8 @@ fn tail(kind: &Kind) -> usize {
 
 impl Cluster {
     /// One without objects, yet.
-    pub(crate) fn new(root: Root, frees: bool) -> Self {
-        Cluster { objects: Vec::new(), spare: Vec::new(), head: 0, live: 0, root, via: None, frees }
+    pub(crate) fn new(root: Root, frees: bool, tagged: bool) -> Self {
+        Cluster { objects: Vec::new(), spare: Vec::new(), head: 0, live: 0, root, via: None, frees, tagged }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -140,7 +145,10 @@ impl Cluster {
 
     /// What a slot holds that is used so.
     pub(crate) fn value(&self, edge: Option<&Edge>) -> usize {
-        edge.map_or(0, |e| self.get(e.to).at.addr() + e.offset as usize)
+        let Some(Edge { to, offset, .. }) = edge else { return 0 };
+        let at = self.get(*to).at.addr() + *offset as usize;
+        // What leads to the inside has none.
+        if self.tagged && *offset == 0 { tagged(at) } else { at }
     }
 
     /// An edge from a word of an object to another, into the middle of it if the kind may.

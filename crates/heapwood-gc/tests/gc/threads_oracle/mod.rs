@@ -135,4 +135,6 @@ heapwood_gc_testing::a_test_for_each! {
     signals_beside_polls = 27;
     polls_beside_signals = 28;
     signals_beside_another_signal_verified = 29;
+    tagged = 30;
+    young_tagged_verified = 31;
 }

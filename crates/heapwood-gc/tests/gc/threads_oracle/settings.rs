@@ -21,6 +21,8 @@ pub(crate) struct Settings {
     pub(crate) come_and_go: bool,
     /// Whether collections are young ones mostly, some of them late.
     pub(crate) young: bool,
+    /// Whether pointers have tags, mostly.
+    pub(crate) tagged: bool,
     /// A second heap that half of the threads use, too.
     pub(crate) companion: Option<Config>,
 }
@@ -65,6 +67,7 @@ const USUAL: Settings = Settings {
     mixed: false,
     come_and_go: false,
     young: false,
+    tagged: false,
     companion: None,
 };
 
@@ -74,7 +77,7 @@ const BY_SIGNALS: Settings = Settings { config: SIGNALS, share: 2, ..USUAL };
 
 const OFTEN_YOUNG: Settings = Settings { config: YOUNG, young: true, ..USUAL };
 
-pub(crate) const ALL: [Settings; 30] = [
+pub(crate) const ALL: [Settings; 32] = [
     Settings { name: "one thread", threads: 1, share: 4, ..USUAL },
     Settings { name: "two threads, 30 %", threads: 2, config: CONCURRENT.percent(30), share: 7, ..USUAL },
     Settings { name: "four threads", config: CONCURRENT.mark_threads(6), share: 7, ..USUAL },
@@ -145,7 +148,7 @@ pub(crate) const ALL: [Settings; 30] = [
         threads: 6,
         come_and_go: true,
         round: 4_000,
-        share: 11,
+        share: 9,
         ..OFTEN_YOUNG
     },
     Settings {
@@ -255,5 +258,24 @@ pub(crate) const ALL: [Settings; 30] = [
         come_and_go: true,
         share: 1,
         ..BY_SIGNALS
+    },
+    Settings {
+        name: "tagged",
+        threads: 3,
+        config: CONCURRENT.mark_threads(4).tagged_stacks(true),
+        share: 1,
+        tagged: true,
+        ..USUAL
+    },
+    Settings {
+        name: "young, tagged, verified",
+        threads: 3,
+        config: YOUNG.verify(true).tagged_stacks(true),
+        clusters: 4,
+        objects: 60,
+        round: 5_000,
+        share: 1,
+        tagged: true,
+        ..OFTEN_YOUNG
     },
 ];

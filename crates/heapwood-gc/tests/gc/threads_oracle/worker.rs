@@ -13,10 +13,11 @@ use super::world::World;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
-use heapwood_gc::{AllocError, Attached, Frame, Mutator, RootToken};
+use heapwood_gc::{AllocError, Attached, Frame, Mutator, PlainError, RootToken, StackGiven, ValueWords};
 use heapwood_gc_testing::disturb::Disturber;
 use heapwood_gc_testing::model::graph::Masked;
-use heapwood_gc_testing::{Rng, words};
+use heapwood_gc_testing::model::kinds::Slots;
+use heapwood_gc_testing::{NamedSlots, Rng, words};
 use heapwood_heap::{Address, ObjectRef};
 
 /// Registered slots of a worker.
@@ -68,6 +69,8 @@ pub(crate) struct Worker<'w> {
     clusters: Vec<Cluster>,
     slots: Box<[AtomicUsize]>,
     slots_token: RootToken,
+    /// A root function names them.
+    _named: Option<NamedSlots>,
     frame: Box<Frame>,
     frame_slots: Box<[AtomicUsize]>,
     hand: Hand<'w>,
@@ -95,7 +98,15 @@ impl<'w> Worker<'w> {
     pub(crate) fn new(world: &'w World, number: usize, seed: u64, allocations: usize) -> Self {
         let (slots, frame_slots) = (zeros(SLOTS), zeros(FRAME));
         // SAFETY: the slots are in a box of their own until the root is removed.
-        let token = unsafe { world.heap.roots().add_slots(slots.as_ptr().cast(), SLOTS) }.unwrap();
+        let (token, named) = unsafe {
+            match number % 3 == 1 {
+                true => {
+                    let named = NamedSlots::new(&world.heap, slots.as_ptr().cast(), SLOTS);
+                    (named.token, Some(named))
+                }
+                false => (world.heap.roots().add_slots(slots.as_ptr().cast(), SLOTS).unwrap(), None),
+            }
+        };
         let kept = zeros(KEPT + 2);
         // SAFETY: as above.
         let kept_token = unsafe { world.heap.roots().add_slots(kept.as_ptr().cast(), KEPT + 2) }.unwrap();
@@ -110,6 +121,7 @@ impl<'w> Worker<'w> {
             clusters: Vec::new(),
             slots,
             slots_token: token,
+            _named: named,
             frame: Box::new(frame),
             frame_slots,
             hand: Hand::new(&world.heap),
@@ -205,6 +217,9 @@ impl<'w> Worker<'w> {
     }
 
     fn step(&mut self, m: &Mutator) -> Outcome {
+        if self.rng.one_in(30) {
+            return self.use_plain(m);
+        }
         match self.rng.below(1000) {
             0..700 => self.allocate(m),
             700..780 => self.link(m),
@@ -324,6 +339,7 @@ impl<'w> Worker<'w> {
             kind,
             serial,
             maker: self.session,
+            plain: false,
             edges: Vec::new(),
             ties: Default::default(),
         };
@@ -354,7 +370,7 @@ impl<'w> Worker<'w> {
                 self.free_roots.swap_remove(at)
             }
         };
-        let mut cluster = Cluster::new(root, self.rng.one_in(2));
+        let mut cluster = Cluster::new(root, self.rng.one_in(2), self.world.settings.tagged);
         cluster.head = cluster.add(object);
         self.set_root(root, cluster.head_addr());
         self.clusters.push(cluster);
@@ -433,17 +449,35 @@ impl<'w> Worker<'w> {
         );
         let old = cluster.value(cluster.get(from).edge(word));
         let new = cluster.value(edge.as_ref());
-        match self.rng.below(4) {
-            0 => {
+        let at = NonNull::new(base as *mut u8).expect("no object is null");
+        match self.rng.below(8) {
+            // SAFETY: the word is a slot of an object that takes plain stores.
+            0..6 if cluster.get(from).plain => unsafe { words::store(slot, new) },
+            0 | 1 => {
                 // SAFETY: the object can be reached, the word is a slot of it, the value an object's address.
                 let done = unsafe { m.barrier().cas(object, slot, Address::new(old), Address::new(new)) };
                 if done != Ok(()) {
                     return Err(format!("a compare-and-swap found {done:x?} and not {old:#x}"));
                 }
             }
-            1 => {
+            2 => {
                 // SAFETY: as above; the source is a local.
                 unsafe { m.barrier().copy(object, slot, &raw const new, 1) };
+            }
+            // SAFETY: as above.
+            3 => unsafe { m.barrier().write_inside(slot, Address::new(new)) },
+            4 if m.dirty(at).is_ok() => {
+                // SAFETY: as above; it was announced.
+                unsafe { words::store(slot, new) };
+            }
+            5 if !kinds.all[cluster.get(from).kind].counted => {
+                let precise = kinds.all[cluster.get(from).kind].holds == Slots::Precise;
+                let one = ValueWords { words: 1, mask: 1, precise };
+                // SAFETY: as above; no function knows what the object's words are.
+                unsafe {
+                    m.barrier().before_value(slot, &raw const new, one);
+                    words::store(slot, new);
+                }
             }
             _ => {
                 // SAFETY: as above.
@@ -452,6 +486,53 @@ impl<'w> Worker<'w> {
         }
         cluster.get_mut(from).set_edge(word, edge);
         Ok(())
+    }
+
+    /// An object begins to take plain stores, or ends.
+    fn use_plain(&mut self, m: &Mutator) -> Outcome {
+        let Some((c, id, _)) = self.place() else { return Ok(()) };
+        let object = self.clusters[c].get_mut(id);
+        let at = NonNull::new(object.at.addr() as *mut u8).expect("no object is null");
+        if object.plain {
+            object.plain = false;
+            return m.end_plain(at).map_err(|e| format!("plain stores do not end: {e}"));
+        }
+        match m.begin_plain(at, usize::MAX) {
+            Ok(_) => object.plain = true,
+            // Many may be dead that no collection has found.
+            Err(PlainError::Full { .. } | PlainError::NoSlots { .. } | PlainError::NoObject { .. }) => {}
+            Err(e) => return Err(format!("no plain stores: {e}")),
+        }
+        Ok(())
+    }
+
+    /// Another thread has this one's mutator for a moment.
+    fn give(&self, m: &Mutator) -> Outcome {
+        let world = self.world;
+        // SAFETY: nobody uses it until it is taken, and its frame stays.
+        unsafe { m.give() }.map_err(|e| format!("a mutator is not given: {e}"))?;
+        let mutator = core::ptr::from_ref(m) as usize;
+        let take = move || {
+            let mutator = NonNull::new(mutator as *mut Mutator).expect("it is one");
+            // SAFETY: it was given away, and stays attached.
+            let taken = unsafe { Mutator::take(&world.heap, mutator, StackGiven::Own) };
+            taken.map(Attached::into_raw).map_err(|e| format!("a mutator is not taken: {e}"))
+        };
+        std::thread::scope(|scope| {
+            let other = scope.spawn(move || {
+                let taken = take()?;
+                // SAFETY: this thread has it.
+                let taken = unsafe { taken.as_ref() };
+                taken.safepoint();
+                if world.settings.young {
+                    taken.collect_young().map_err(|e| e.to_string())?;
+                }
+                // SAFETY: as above.
+                unsafe { taken.give() }.map_err(|e| e.to_string())
+            });
+            other.join().unwrap_or_else(|_| Err("a thread panicked".into()))
+        })?;
+        take().map(|_| ())
     }
 
     /// A cluster and a slot in it.
@@ -758,6 +839,10 @@ impl<'w> Worker<'w> {
         let some = self.world.settings.frees_some() && self.rng.one_in(2);
         for object in gone.iter().filter(|_| frees) {
             if !some || self.rng.one_in(2) {
+                if object.plain {
+                    let at = NonNull::new(object.at.addr() as *mut u8).expect("no object is null");
+                    m.end_plain(at).map_err(|e| self.refusal(object, &e.to_string()))?;
+                }
                 // SAFETY: nothing refers to it.
                 unsafe { free(m, object.at.addr()) }.map_err(|e| self.refusal(object, &e))?;
                 self.done.freed += 1;
@@ -939,6 +1024,9 @@ impl<'w> Worker<'w> {
 
     /// Others go on without this thread for a moment.
     fn block(&mut self, m: &Mutator) -> Outcome {
+        if self.rng.one_in(12) && self.guest.is_none() {
+            return self.give(m);
+        }
         let pause = self.rng.below(20);
         let answer = m.blocking(|| {
             match pause {
@@ -988,6 +1076,10 @@ impl<'w> Worker<'w> {
             let (at, kind) = (object.at.addr(), &world.kinds.all[object.kind]);
             if !world.granules.release(at, kind.reach()) {
                 return Err(format!("a {} at {at:#x} dies that was not alive", kind.name));
+            }
+            if object.plain {
+                let object = NonNull::new(at as *mut u8).expect("no object is null");
+                m.end_plain(object).map_err(|e| format!("plain stores do not end: {e}"))?;
             }
             for inside in [1, 8, kind.reach() - 1] {
                 // SAFETY: no object begins there.

@@ -49,6 +49,9 @@ impl World {
     pub(crate) fn new(settings: Settings, seed: u64) -> Self {
         let heap = Heap::create(&SYSTEM, settings.config).unwrap();
         heap.space().set_always_shared(settings.mixed);
+        if settings.tagged {
+            heapwood_gc_testing::tags::add_tags(&heap);
+        }
         let mutator = Mutator::attach(&heap, None).unwrap();
         let kinds = Kinds::new(&heap, &mutator, &mut Rng::new(seed));
         let (exchange, weaks) = (Exchange::new(&heap, &mutator), Weaks::new(&heap, &mutator));

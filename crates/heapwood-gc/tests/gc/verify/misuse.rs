@@ -3,7 +3,9 @@
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use heapwood_gc::{AllocError, Attached, Heap, HeapError, MisuseError, Mutator, ObjectType, slice_scan};
+use heapwood_gc::{
+    AllocError, Attached, Config, Heap, HeapError, MisuseError, Mutator, ObjectType, slice_scan,
+};
 use heapwood_gc_testing::*;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
@@ -40,7 +42,7 @@ fn allocation_and_collection_are_refused_in_a_blocking_region() {
 /// Outside verify mode a run that is not used up can be allocated from; in it the first cell is refused.
 #[test]
 fn verify_mode_leaves_no_run_to_a_blocked_thread() {
-    let heap = heap(PRECISE.verify(true));
+    let heap = heap(PRECISE.verify(true).sites(false));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     new(&mutator, node);
@@ -183,11 +185,10 @@ fn a_heap_outlives_the_thread_that_forgot_to_detach() {
     thread.join().unwrap();
 }
 
-/// A stop that waits for a thread that neither polls nor allocates says so in verify mode, and ends when it polls.
-#[test]
-fn a_stop_that_waits_names_the_thread() {
-    let child = Child::new().run(|| {
-        let heap = heap(PRECISE.verify(true));
+/// A stop that waits for a thread that neither polls nor allocates says so, and ends when it polls.
+fn wait_for_a_thread(config: Config, seconds: u64) -> Ended {
+    Child::new().called(seconds).run(|| {
+        let heap = heap(config);
         let (ready, started) = channel();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -195,8 +196,8 @@ fn a_stop_that_waits_names_the_thread() {
             scope.spawn(move || {
                 let mutator = attach(heap);
                 ready.send(()).unwrap();
-                // Two seconds without a poll.
-                std::thread::sleep(std::time::Duration::from_millis(2_000));
+                // So long without a poll.
+                std::thread::sleep(std::time::Duration::from_secs(seconds));
                 mutator.safepoint();
                 while !done.load(Ordering::SeqCst) {
                     mutator.safepoint();
@@ -206,11 +207,25 @@ fn a_stop_that_waits_names_the_thread() {
             attach(heap).collect().unwrap();
             done.store(true, Ordering::SeqCst);
         });
-    });
-    child
+    })
+}
+
+#[test]
+fn a_stop_that_waits_names_the_thread() {
+    wait_for_a_thread(PRECISE.verify(true), 2)
         .well()
         .says("heapwood: verify: a collection waits for thread ")
         .says("for 1 s it has neither polled");
+}
+
+/// Without verify mode it takes a little longer.
+#[test]
+fn a_stop_that_waits_for_long_names_the_thread_in_every_mode() {
+    let ended = wait_for_a_thread(PRECISE, 7)
+        .well()
+        .says("heapwood: a collection waits for thread ")
+        .says("s it has neither polled nor allocated");
+    assert!(!ended.err.contains("for 1 s") && !ended.err.contains("for 4 s"), "{ended}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! Verify and stress mode, misuse, and explicit frees.
+//! Verify and stress mode, misuse, explicit frees, and stores into dead memory.
 
 mod frees;
 mod misuse;
 mod stores;
 mod stress;
+mod written;

@@ -404,3 +404,22 @@ fn dead_objects_that_refer_to_what_was_freed_are_nobodys_fault() {
         assert_eq!((heap.inspect().stats().live_objects, heap.inspect().stats().barrier_violations), (4, 0));
     }
 }
+
+/// A pointer of one heap in an object of another: nothing would keep its object. Where slots hold numbers, too, it is one.
+#[test]
+fn a_pointer_of_another_heap_is_refused_where_slots_hold_pointers_only() {
+    let store = |pointers_only: bool| {
+        let (one, other) = (heap(VERIFY), heap(VERIFY));
+        let (m, of_other) = (attach(&one), attach(&other));
+        let (object, foreign) = (new(&m, node_type(&one)), new(&of_other, node_type(&other)));
+        if pointers_only {
+            // SAFETY: nothing is allocated from now on.
+            unsafe { m.types().write_values_whole() };
+        }
+        link(&m, object, 1, 0);
+        link(&m, object, 0, foreign);
+    };
+    Child::new().called("numbers, too").run(|| store(false)).well();
+    let child = Child::new().called("pointers").run(|| store(true));
+    child.corrupt("where this heap has no object: is it a pointer of another heap?");
+}

@@ -1,0 +1,3 @@
+//! The accidents that do not depend on an allocator, in a program with the system's.
+
+mod accidents;

@@ -1,0 +1,6 @@
+use heapwood::Gc;
+
+#[repr(C, packed)]
+struct Hidden(u8, Gc<u64>);
+
+fn main() {}
