@@ -1,7 +1,8 @@
 //! Planted errors, and the programs that catch them.
 
-use heapwood_gc::Heap;
+use crate::heap;
 use heapwood_gc::inject::Fault;
+use heapwood_gc::{Config, Heap};
 
 /// An error that strikes at every so-manyth occasion; none is planted for comparison.
 pub type Planted = Option<(Fault, u64)>;
@@ -32,8 +33,28 @@ pub fn first_caught<P>(
     None
 }
 
+/// Plays so many seeds on each heap but those in verify mode, which ends the process, until a program panics that has an error planted.
+pub fn first_caught_on(
+    configs: &[Config],
+    seeds: u64,
+    (fault, every): (Fault, u64),
+    play: impl Fn(&Heap, u64),
+) -> Option<String> {
+    let heaps = configs.iter().enumerate().filter(|(_, config)| !config.verify);
+    let all = heaps.flat_map(|heap| (0..seeds).map(move |seed| (heap, seed)));
+    first_caught(all, |((i, config), seed)| {
+        let heap = heap(*config);
+        heap.pace_by_bytes();
+        // In some of them young collections keep all they have not marked.
+        heap.set_young_time((seed % 3 == 1).then_some(core::time::Duration::ZERO));
+        heap.faults().inject(fault, every);
+        let outcome = said(|| play(&heap, 1 + seed + 100 * i as u64));
+        (heap.faults().injected(), outcome)
+    })
+}
+
 /// What a test's program says that panics.
-pub fn said(play: impl FnOnce()) -> Result<(), String> {
+fn said(play: impl FnOnce()) -> Result<(), String> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(play)).map_err(|what| {
         let text = what.downcast_ref::<String>().cloned();
         text.or_else(|| what.downcast_ref::<&str>().map(|&text| text.into()))

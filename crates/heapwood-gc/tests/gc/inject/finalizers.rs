@@ -4,30 +4,14 @@ use crate::finalizers::{PLAYED, graphs, play};
 use heapwood_gc::Heap;
 use heapwood_gc::inject::Fault;
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc_testing::planted::{first_caught, said};
+use heapwood_gc_testing::planted::first_caught_on;
 use heapwood_gc_testing::*;
-
-/// Plays seeds on heaps of all kinds, with every N-th occasion of a fault, until one finds something wrong.
-fn caught(fault: Fault, every: u64, seeds: u64, play: impl Fn(&Heap, u64)) -> Option<String> {
-    // Verify mode ends the process.
-    let heaps = PLAYED.iter().enumerate().filter(|(_, config)| !config.verify);
-    let all = heaps.flat_map(|heap| (0..seeds).map(move |seed| (heap, seed)));
-    first_caught(all, |((i, config), seed)| {
-        let heap = heap(*config);
-        heap.pace_by_bytes();
-        // In a third of them young collections keep all they have not marked.
-        heap.set_young_time((seed % 3 == 1).then_some(core::time::Duration::ZERO));
-        heap.faults().inject(fault, every);
-        let outcome = said(|| play(&heap, 1 + seed + 100 * i as u64));
-        (heap.faults().injected(), outcome)
-    })
-}
 
 macro_rules! planted {
     ($($name:ident = $fault:ident, $every:literal, $seeds:literal, $play:expr;)*) => { $(
         #[test]
         fn $name() {
-            assert!(caught(Fault::$fault, $every, $seeds, $play).is_some());
+            assert!(first_caught_on(&PLAYED, $seeds, (Fault::$fault, $every), $play).is_some());
         }
     )* };
 }

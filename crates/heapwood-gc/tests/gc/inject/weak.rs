@@ -1,33 +1,18 @@
 //! Ephemerons that are cleared too early or too late, or lose their values, are caught by the random programs of `weak`.
 
 use crate::weak::{PLAYED, links, play};
+use heapwood_gc::Heap;
 use heapwood_gc::inject::Fault;
-use heapwood_gc::{Config, Heap};
-use heapwood_gc_testing::planted::{first_caught, said};
+use heapwood_gc_testing::planted::first_caught_on;
 use heapwood_gc_testing::*;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// Plays four seeds on heaps of all kinds but verify mode, which ends the process, with every N-th occasion of a fault, until one finds
-/// something wrong.
-fn caught(configs: &[Config], fault: Fault, every: u64, play: impl Fn(&Heap, u64)) -> Option<String> {
-    let heaps = configs.iter().enumerate().filter(|(_, config)| !config.verify);
-    let all = heaps.flat_map(|heap| (0..4).map(move |seed| (heap, seed)));
-    first_caught(all, |((i, config), seed)| {
-        let heap = heap(*config);
-        heap.pace_by_bytes();
-        // In some of them young collections keep all they have not marked.
-        heap.set_young_time((seed % 3 == 1).then_some(core::time::Duration::ZERO));
-        heap.faults().inject(fault, every);
-        let outcome = said(|| play(&heap, 1 + seed + 100 * i as u64));
-        (heap.faults().injected(), outcome)
-    })
-}
 
 macro_rules! planted {
     ($($name:ident = $fault:ident, $every:literal;)*) => { $(
         #[test]
         fn $name() {
-            assert!(caught(&PLAYED, Fault::$fault, $every, |heap, seed| _ = play(heap, seed, 3000)).is_some());
+            let play = |heap: &Heap, seed| play(heap, seed, 3000);
+            assert!(first_caught_on(&PLAYED, 4, (Fault::$fault, $every), play).is_some());
         }
     )* };
 }
@@ -46,7 +31,7 @@ planted! {
 fn links_that_are_cleared_early_or_late_are_caught() {
     for (fault, every) in [(Fault::LinkEarly, 10), (Fault::LinkLate, 3)] {
         let play = |heap: &Heap, seed| links::play(heap, seed, 5000);
-        assert!(caught(&links::PLAYED, fault, every, play).is_some(), "{fault:?}");
+        assert!(first_caught_on(&links::PLAYED, 4, (fault, every), play).is_some(), "{fault:?}");
     }
 }
 
