@@ -65,7 +65,7 @@ pub(crate) fn padded(n: usize) -> usize {
 }
 
 /// Displacements are below this, as in libgc.
-const MOST: usize = 4096;
+pub(crate) const MOST: usize = 4096;
 /// A bit for each that is registered.
 static REGISTERED: [AtomicU64; MOST / 64] = [const { AtomicU64::new(0) }; MOST / 64];
 
