@@ -237,7 +237,8 @@ hw_status hw_heap_destroy(hw_heap *heap, hw_error *why);
 /* Attaches the calling thread, which may wait for a collection. stack_hi is one past the highest word of its stack that
  * may hold pointers; NULL asks the system, and HW_ENOSYS means that it does not say. HW_ESTATE: the thread is attached
  * to this heap already. HW_ENOMEM: also if the process has no key for a thread-specific value left. If stack_hi lies on
- * another stack than the thread's own, the heap recognises a switch to a third only above stack_hi.
+ * another stack than the thread's own, the heap recognises a switch to a third only above stack_hi. With stops by signals the
+ * thread takes that signal from now on, also if it had blocked it.
  *
  * A thread may be attached to several heaps. While it waits in one it counts as stopped in all that it attached to on
  * this stack, and its allocations in one answer the collections of all. A thread that uses one of them for long without

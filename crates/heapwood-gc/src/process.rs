@@ -33,10 +33,11 @@ use heapwood_heap::ProtectedChunks;
 use heapwood_os::diagnose::message::write_line;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::process::fork::at_fork;
+use heapwood_os::threads::cancellation::sleep;
 use heapwood_os::threads::signal::{self, Action, Interrupted};
 use heapwood_os::threads::thread::know_thread_locals;
 use heapwood_os::{ForkLock, Lock, Reservation, ThreadValue, threads::futex, threads::membarrier};
-use std::thread::{sleep, yield_now};
+use std::thread::yield_now;
 
 // SAFETY: the stored values are records of the storing thread, as `thread_ends` requires.
 static ENDS: ThreadValue = unsafe { ThreadValue::new(thread_ends) };

@@ -21,6 +21,7 @@
 //! |  | [`stack`](threads::stack) | the bounds of a thread's stack, and its registers as words on it |
 //! |  | [`signal`](threads::signal) | signals to single threads |
 //! |  | [`membarrier`](threads::membarrier) | an asymmetric fence |
+//! |  | [`cancellation`](threads::cancellation) | calls in which the thread is not cancelled |
 //! |  | [`futex`](threads::futex) | threads that sleep until a word changes |
 //! |  | [`lock`](threads::lock) | a mutex on a futex |
 //! |  | [`timed_lock`](threads::timed_lock) | a mutex that records its hold times |
@@ -34,7 +35,7 @@
 //! |  | [`usage`](process::usage) | resource usage and limits |
 //! |  | [`cgroup`](process::cgroup) | the memory limits of control groups |
 //! |  | [`cores`](process::cores) | the processor cores that the process may use |
-//! |  | `file` | small files read into fixed buffers |
+//! |  | [`file`](process::file) | small files read into fixed buffers; writing |
 //! | [`diagnose`] | [`message`](diagnose::message) | writing to standard error without allocating |
 //! |  | [`backtrace`](diagnose::backtrace) | return addresses on the stack, as text |
 //! |  | [`task`](diagnose::task) | the state of a thread, in words |

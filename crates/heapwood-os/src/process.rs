@@ -5,7 +5,7 @@ pub mod clock;
 pub mod cores;
 pub mod eventfd;
 pub mod exit;
-pub(crate) mod file;
+pub mod file;
 pub mod fork;
 pub mod loaded;
 pub mod usage;

@@ -2,6 +2,7 @@
 //! allocates.
 
 pub mod cache_padded;
+pub mod cancellation;
 pub mod futex;
 pub mod lock;
 pub mod lock_order;

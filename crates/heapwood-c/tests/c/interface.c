@@ -6,6 +6,8 @@
 #include "check.h"
 #include <heapwood.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/resource.h>
 
@@ -32,6 +34,9 @@ static void trace_table(void *object, size_t size, hw_tracer *tracer) {
     if (t->used) hw_visit_range(tracer, &t->slot[t->used - 1], &t->slot[t->used]);
 }
 
+/* With such a limit collections read what the process uses. */
+static size_t process_memory;
+
 /* Objects are only in variables, so the heap collects on request, and never because a collection is due. */
 static hw_heap *new_heap(void) {
     hw_options o;
@@ -41,6 +46,7 @@ static hw_heap *new_heap(void) {
     o.conservative_stacks = 0;
     o.min_heap = 64 << 20;
     o.generational = 0;
+    o.process_memory = process_memory;
     CHECK(hw_heap_create(&o, &heap, &why) == HW_OK && why.status == HW_OK && heap != NULL);
     return heap;
 }
@@ -849,7 +855,7 @@ static void memory(void) {
     CHECK(hw_detach(m) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
 }
 
-int main(void) {
+static void everything(void) {
     versions_and_statuses();
     options();
     threads();
@@ -868,6 +874,29 @@ int main(void) {
     young();
     statistics();
     memory();
+}
+
+/* On a thread that has been cancelled: it ends at the first cancellation point, which is its own. */
+static void *cancelled(void *argument) {
+    CHECK(pthread_cancel(pthread_self()) == 0);
+    everything();
+    *(bool *)argument = true;
+    pthread_testcancel();
+    return NULL;
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) {
+        CHECK(strcmp(argv[1], "cancelled") == 0);
+        pthread_t thread;
+        bool is_through = false;
+        void *result = NULL;
+        process_memory = (size_t)512 << 20;
+        CHECK(pthread_create(&thread, NULL, cancelled, &is_through) == 0 && pthread_join(thread, &result) == 0);
+        CHECK(is_through && result == PTHREAD_CANCELED);
+    } else {
+        everything();
+    }
     puts("all is as the header says");
     return 0;
 }

@@ -14,10 +14,22 @@ use crate::mutator::registry::Members;
 use crate::observe::{AwaitedThread, Times};
 use crate::state::State;
 use heapwood_heap::Collection;
+use heapwood_os::threads::cancellation::uncancelled;
 
 impl Collector {
-    /// One collection, if `stop` stops the mutators.
+    /// One collection, if `stop` stops the mutators. A thread that is to be cancelled is so after it, also if the program's functions
+    /// that it calls have cancellation points.
     pub(super) fn run<E>(
+        &self,
+        state: &State,
+        cause: Cause,
+        work: &mut Work,
+        stop: impl FnMut(&Members<'_, Mutator>) -> Result<Option<AwaitedThread>, E>,
+    ) -> Result<(), E> {
+        uncancelled(|| self.run_phases(state, cause, work, stop))
+    }
+
+    fn run_phases<E>(
         &self,
         state: &State,
         cause: Cause,

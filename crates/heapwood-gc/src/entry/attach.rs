@@ -16,6 +16,7 @@ use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
 use heapwood_heap::Address;
+use heapwood_os::threads::signal;
 
 /// The calling thread's attachment to a heap: its mutator, until this is dropped, which detaches the thread.
 pub struct Attached<'h> {
@@ -25,7 +26,8 @@ pub struct Attached<'h> {
 
 impl Mutator {
     /// Attaches the calling thread to `heap`. `stack_end` is one past the highest word of its stack that may hold
-    /// pointers; `None` asks the system. A thread that exits is detached, if it was not before.
+    /// pointers; `None` asks the system. A thread that exits is detached, if it was not before. If signals stop threads, the thread
+    /// takes that signal from now on, also if it had blocked it.
     ///
     /// # Errors
     /// The thread is attached to this heap already, the system does not say where its stack ends, or there is no memory
@@ -61,10 +63,15 @@ impl Mutator {
             return Err(HeapError::AttachedAlready);
         }
         let (stack, beside) = (ThreadStack::here(stack)?, ThreadStack::here(stack)?);
-        if heap.state().stop_signal().is_some() && !stack.has_bounds() {
+        let stop_signal = heap.state().stop_signal();
+        if stop_signal.is_some() && !stack.has_bounds() {
             return Err(HeapError::StackBounds);
         }
         notice_end(thread_ends)?;
+        if let Some(stop_signal) = stop_signal {
+            // The program may have blocked all signals before it made the heap, and new threads inherit that.
+            signal::unblock(stop_signal);
+        }
         // A collection holds the registry's lock: while the thread waits for that, collections of its other heaps go
         // on.
         record.elsewhere(Some(&beside), |left| {

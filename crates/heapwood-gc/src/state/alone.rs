@@ -7,8 +7,8 @@
 
 use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
-use heapwood_os::threads::membarrier;
-use std::thread::{sleep, yield_now};
+use heapwood_os::threads::{cancellation::sleep, membarrier};
+use std::thread::yield_now;
 
 const ALONE: u32 = 0;
 /// A second mutator waits for the first.

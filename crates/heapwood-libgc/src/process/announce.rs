@@ -6,6 +6,7 @@
 use crate::process::made;
 use crate::report::log::Text;
 use core::sync::atomic::{AtomicI32, AtomicU64, Ordering::Relaxed};
+use heapwood_os::threads::cancellation::uncancelled;
 use std::io::{Read, Write};
 use std::os::fd::{FromRawFd, IntoRawFd};
 use std::os::unix::net::UnixStream;
@@ -30,6 +31,10 @@ fn number_of(file: i32) -> Option<u64> {
 
 /// The heap was made.
 pub(crate) fn begin() {
+    uncancelled(connect);
+}
+
+fn connect() {
     let Some(path) = std::env::var_os(VARIABLE) else { return };
     let Ok(mut stream) = UnixStream::connect(path) else { return };
     let _ = stream.set_read_timeout(Some(Duration::from_secs(5)));
@@ -79,5 +84,5 @@ extern "C" fn at_exit() {
     ));
     // SAFETY: the descriptor is this library's.
     let mut stream = unsafe { UnixStream::from_raw_fd(file) };
-    let _ = stream.write_all(text.as_bytes());
+    let _ = uncancelled(|| stream.write_all(text.as_bytes()));
 }

@@ -4,6 +4,9 @@
 use core::ffi::{c_char, c_int};
 use core::fmt::{self, Write};
 use core::sync::atomic::{AtomicI32, Ordering::Relaxed};
+use heapwood_os::process::file;
+use std::ffi::{CString, OsStr};
+use std::os::unix::ffi::OsStrExt;
 
 /// Where reports go.
 static LOG: AtomicI32 = AtomicI32::new(libc::STDERR_FILENO);
@@ -50,9 +53,8 @@ impl Write for Text {
     }
 }
 
-pub(crate) fn write(file: c_int, text: &Text) {
-    // SAFETY: so many bytes are written.
-    unsafe { libc::write(file, text.bytes.as_ptr().cast(), text.len) };
+pub(crate) fn write(to: c_int, text: &Text) {
+    file::write(to, text.as_bytes());
 }
 
 /// Writes text where reports go.
@@ -75,10 +77,11 @@ pub(crate) fn set_log(file: c_int) {
 }
 
 /// Reports go to a file.
-pub(crate) fn log_to(path: &std::ffi::OsStr) {
-    use std::os::fd::IntoRawFd;
-    if let Ok(file) = std::fs::OpenOptions::new().create(true).append(true).open(path) {
-        LOG.store(file.into_raw_fd(), Relaxed);
+pub(crate) fn log_to(path: &OsStr) {
+    if let Ok(path) = CString::new(path.as_bytes())
+        && let Ok(file) = file::open_log(&path)
+    {
+        LOG.store(file, Relaxed);
     }
 }
 

@@ -8,14 +8,15 @@ use crate::settings;
 use core::fmt;
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use heapwood_gc::AllocError;
+use heapwood_os::threads::cancellation::uncancelled;
 
-/// Warns the program.
+/// Warns the program, whose function may be a cancellation point: the allocation that warns is none.
 pub(crate) fn warn(text: fmt::Arguments<'_>) {
     // The function takes a format.
     let text = Text::of(format_args!("GC Warning: {text}\n")).without_formats();
     if let Some(function) = settings::warn_proc() {
         // SAFETY: the program has set it.
-        unsafe { function(text.as_ptr().cast_mut(), 0) };
+        uncancelled(|| unsafe { function(text.as_ptr().cast_mut(), 0) });
     }
 }
 

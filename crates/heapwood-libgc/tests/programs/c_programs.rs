@@ -1,6 +1,6 @@
 //! C programs, each linked with the shared library, and some with the archive. Each checks itself, and ends with a line "ok".
 
-use crate::built::{CRATE, OUT, compiler, folder, library, run};
+use crate::built::{CRATE, OUT, compiler, folder, library, run, say};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -37,6 +37,9 @@ fn passes_with(name: &str, is_static: bool, variables: &[(&str, &str)]) {
     let output = run(&mut command);
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.starts_with("ok"), "{name} {variables:?}: {text}");
+    if text.contains("SKIPPED") {
+        say(&format!("{name}: {text}"));
+    }
     let _ = std::fs::remove_file(program);
 }
 
@@ -57,7 +60,7 @@ macro_rules! programs {
 
 programs! {
     trees sizes kinds finalizers links threads settings fork callbacks disable others handover dls displacements queue roots unload
-    stacks loader storm collectors idle
+    stacks loader storm collectors idle masked confined
 }
 
 #[test]
@@ -79,6 +82,14 @@ fn collections_come_at_every_nth_allocation() {
     for name in ["trees", "sizes", "links", "threads", "handover"] {
         passes_with(name, false, &[("HEAPWOOD_LIBGC_STRESS", "20000,3")]);
     }
+}
+
+#[test]
+fn no_function_is_a_cancellation_point() {
+    let variables =
+        [("HEAPWOOD", "process_memory=512MiB"), ("GC_PRINT_STATS", "1"), ("GC_LOG_FILE", "/dev/null")];
+    passes_with("cancel", false, &variables[..1]);
+    passes_with("cancel", false, &variables);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Writing to standard error without allocation: text is formatted into a fixed buffer, and written by `write(2)` in
 //! one piece. Invariant: text that does not fit is cut.
 
+use crate::process::file::write;
 use core::fmt::{self, Write};
 
 /// A message under construction.
@@ -30,8 +31,7 @@ pub fn write_line(text: fmt::Arguments<'_>) {
     let _ = message.write_fmt(text);
     message.len = message.len.min(message.text.len() - 1);
     message.text[message.len] = b'\n';
-    // SAFETY: the buffer is initialised and longer than the message.
-    unsafe { libc::write(2, message.text.as_ptr().cast(), message.len + 1) };
+    write(libc::STDERR_FILENO, &message.text[..=message.len]);
 }
 
 /// Reports a corrupt heap and aborts the process, since a corrupt heap must not be used any further.

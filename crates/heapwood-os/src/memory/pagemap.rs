@@ -6,6 +6,7 @@
 //! program may close descriptors that it does not know, and reuse their numbers. Invariant: a page that is left out
 //! reads as zeros as long as no thread writes to it.
 
+use crate::process::file::File;
 use crate::{Kernel, SYSTEM};
 use core::cell::OnceCell;
 use core::ops::Range;
@@ -71,7 +72,7 @@ const _: () = assert!(size_of::<ScanArguments>() == 96 && size_of::<Region>() ==
 /// The kernel's page tables of this process, opened at the first query. Callers must not keep it beyond a collection.
 #[derive(Debug)]
 pub struct Pagemap {
-    file: OnceCell<i32>,
+    file: OnceCell<Option<File>>,
 }
 
 impl Default for Pagemap {
@@ -86,10 +87,26 @@ impl Pagemap {
         Pagemap { file: OnceCell::new() }
     }
 
-    fn file(&self) -> i32 {
-        // SAFETY: the path is a constant with its zero byte.
-        let open = || unsafe { libc::open(c"/proc/self/pagemap".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-        *self.file.get_or_init(open)
+    fn file(&self) -> Option<&File> {
+        self.file.get_or_init(|| File::open(c"/proc/self/pagemap")).as_ref()
+    }
+
+    /// What PAGEMAP_SCAN returns: how many regions it has found, negative for an error.
+    fn ask(&self, arguments: &mut ScanArguments) -> i32 {
+        let Some(file) = self.file() else { return -1 };
+        // SAFETY: the kernel reads and writes the arguments, and writes the regions that they point to (`ScanArguments::of`).
+        unsafe { libc::ioctl(file.descriptor(), PAGEMAP_SCAN as _, core::ptr::from_mut(arguments)) }
+    }
+
+    /// Entries of pages from one on, as many as a read returns of those that have room; `None` without any.
+    fn entries<'e>(&self, page: usize, entries: &'e mut [u64]) -> Option<&'e [u64]> {
+        // SAFETY: the bytes are those of the numbers, all of whose values are valid.
+        let bytes = unsafe {
+            core::slice::from_raw_parts_mut(entries.as_mut_ptr().cast::<u8>(), size_of_val(entries))
+        };
+        let read = self.file()?.read_at(bytes, (page * size_of::<u64>()) as libc::off_t).ok()?;
+        let read = &entries[..read / size_of::<u64>()];
+        (!read.is_empty()).then_some(read)
     }
 
     /// The first part of an address range that may have been written to, if any. Its ends are those of the range or
@@ -120,8 +137,7 @@ impl Pagemap {
                 all_of: PRESENT | ZERO_PAGE,
                 ..ScanArguments::of(at..end, &mut regions)
             };
-            // SAFETY: the kernel reads and writes the arguments, and writes the regions that they point to.
-            match unsafe { libc::ioctl(self.file(), PAGEMAP_SCAN as _, &raw mut arguments) } {
+            match self.ask(&mut arguments) {
                 found @ 0.. => {
                     regions[..found as usize].iter().for_each(|r| cut(r.start as usize..r.end as usize));
                     at = arguments.walk_end as usize;
@@ -137,14 +153,8 @@ impl Pagemap {
         let page = SYSTEM.page_size();
         let (mut at, mut entries) = (pages.start, [0u64; 512]);
         while at < pages.end {
-            let want = ((pages.end - at) / page).min(entries.len()) * 8;
-            let from = (at / page * 8) as libc::off_t;
-            // SAFETY: the buffer has room for the requested bytes.
-            let got = unsafe { libc::pread(self.file(), entries.as_mut_ptr().cast(), want, from) };
-            if got < 8 {
-                return None;
-            }
-            for entry in &entries[..got as usize / 8] {
+            let want = ((pages.end - at) / page).min(entries.len());
+            for entry in self.entries(at / page, &mut entries[..want])? {
                 if entry & ENTRY_PRESENT != 0 {
                     f(at..at + page);
                 }
@@ -164,8 +174,7 @@ impl Pagemap {
             any_of: PRESENT | SWAPPED,
             ..ScanArguments::of(pages.clone(), &mut region)
         };
-        // SAFETY: the kernel reads and writes the arguments, and writes the one region that they point to.
-        match unsafe { libc::ioctl(self.file(), PAGEMAP_SCAN as _, &raw mut arguments) } {
+        match self.ask(&mut arguments) {
             0 => Some(None),
             1 => Some(Some(region[0].start as usize..region[0].end as usize)),
             _ => None,
@@ -180,15 +189,9 @@ impl Pagemap {
         // The caller usually asks again for what follows, so the first reads are short.
         let mut most = 8;
         while at < pages.end {
-            let want = ((pages.end - at) / page).min(most) * 8;
+            let want = ((pages.end - at) / page).min(most);
             most = (most * 4).min(entries.len());
-            let from = (at / page * 8) as libc::off_t;
-            // SAFETY: the buffer has room for the requested bytes.
-            let got = unsafe { libc::pread(self.file(), entries.as_mut_ptr().cast(), want, from) };
-            if got <= 0 {
-                return None;
-            }
-            for entry in &entries[..got as usize / 8] {
+            for entry in self.entries(at / page, &mut entries[..want])? {
                 match (entry & (ENTRY_PRESENT | ENTRY_SWAPPED) != 0, &mut found) {
                     (true, Some(found)) => found.end += page,
                     (true, None) => found = Some(at..at + page),
@@ -199,15 +202,6 @@ impl Pagemap {
             }
         }
         Some(found)
-    }
-}
-
-impl Drop for Pagemap {
-    fn drop(&mut self) {
-        if let Some(&file @ 0..) = self.file.get() {
-            // SAFETY: this owner opened the file, and closes it once.
-            unsafe { libc::close(file) };
-        }
     }
 }
 
@@ -282,7 +276,7 @@ mod tests {
         let zeros = if touched.scan(&whole).is_some() { 0 } else { 1 };
         assert_eq!(bytes, (PAGES / 2 + even + zeros) * size);
         // Without a source every page counts as written, and nobody says what is in memory.
-        let blind = Pagemap { file: OnceCell::from(-1) };
+        let blind = Pagemap { file: OnceCell::from(None) };
         assert_eq!(blind.first(whole.clone()), Some(whole.clone()));
         assert_eq!(blind.for_each_resident(whole, |_| unreachable!()), None);
         // Decommitted pages count as unwritten again. SAFETY: the contents are not needed.

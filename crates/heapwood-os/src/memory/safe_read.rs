@@ -2,27 +2,15 @@
 //! unloads. The kernel reads it, and reports an error where the processor would fault. It does so by process_vm_readv
 //! on the process itself, or by /proc/self/mem where a sandbox refuses that. Invariant: no address causes a fault.
 
+use crate::process::file::{File, error};
 use core::cell::OnceCell;
-use core::ffi::c_int;
 
 /// A reader of such memory. Callers must not keep it: /proc/self/mem is opened on demand, and a program may close
 /// descriptors that it does not know.
 #[derive(Debug, Default)]
 pub struct Peek {
-    memory: OnceCell<ProcessMemory>,
-}
-
-/// /proc/self/mem, if it can be opened.
-#[derive(Debug)]
-struct ProcessMemory(c_int);
-
-impl Drop for ProcessMemory {
-    fn drop(&mut self) {
-        if self.0 >= 0 {
-            // SAFETY: `Peek::by_file` opened it, and it is closed once.
-            unsafe { libc::close(self.0) };
-        }
-    }
+    /// /proc/self/mem, if it can be opened.
+    memory: OnceCell<Option<File>>,
 }
 
 impl Peek {
@@ -38,17 +26,10 @@ impl Peek {
     }
 
     fn by_file(&self, from: usize, into: &mut [u8]) -> Option<usize> {
-        // SAFETY: the path is a constant with its zero byte.
-        let open = || unsafe { libc::open(c"/proc/self/mem".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
-        let memory = self.memory.get_or_init(|| ProcessMemory(open()));
-        if memory.0 < 0 {
-            return None;
-        }
-        // SAFETY: the buffer has room for the requested bytes.
-        let got = unsafe { libc::pread(memory.0, into.as_mut_ptr().cast(), into.len(), from as libc::off_t) };
-        match got {
-            ..0 => (error() == libc::EIO).then_some(0),
-            read => Some(read as usize),
+        let memory = self.memory.get_or_init(|| File::open(c"/proc/self/mem")).as_ref()?;
+        match memory.read_at(into, from as libc::off_t) {
+            Ok(read) => Some(read),
+            Err(error) => (error == libc::EIO).then_some(0),
         }
     }
 }
@@ -62,10 +43,6 @@ fn by_process_vm(from: usize, into: &mut [u8]) -> Option<usize> {
         ..0 => (error() == libc::EFAULT).then_some(0),
         read => Some(read as usize),
     }
-}
-
-fn error() -> c_int {
-    std::io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,38 +1,86 @@
-//! Small files of the kernel's, read into fixed buffers without allocation: a heap reads them while it is created, and
-//! errors read them when memory is short. Invariant: a line that does not fit into the buffer is left out.
+//! Files without allocation: small ones of the kernel's are read into fixed buffers while a heap is created, and by errors when
+//! memory is short; reports are written. Invariants: a line that does not fit into the buffer is left out; nothing here is a
+//! cancellation point.
 
+use crate::threads::cancellation::uncancelled;
 use core::ffi::{CStr, c_int};
 
 /// An open file, closed on drop.
-struct File(c_int);
+#[derive(Debug)]
+pub(crate) struct File(c_int);
 
 impl File {
-    fn open(path: &CStr) -> Option<File> {
+    /// Opens a file to be read; `None` if it cannot be.
+    pub(crate) fn open(path: &CStr) -> Option<File> {
+        let flags = libc::O_RDONLY | libc::O_CLOEXEC;
         // SAFETY: the path ends with a zero byte.
-        let file = unsafe { libc::open(path.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+        let file = uncancelled(|| unsafe { libc::open(path.as_ptr(), flags) });
         (file >= 0).then_some(File(file))
+    }
+
+    /// Its descriptor.
+    pub(crate) fn descriptor(&self) -> c_int {
+        self.0
     }
 
     /// Reads the next bytes; returns their number, 0 at the end.
     fn read(&self, to: &mut [u8]) -> Option<usize> {
         loop {
             // SAFETY: the buffer has room for the requested bytes.
-            let got = unsafe { libc::read(self.0, to.as_mut_ptr().cast(), to.len()) };
+            let got = uncancelled(|| unsafe { libc::read(self.0, to.as_mut_ptr().cast(), to.len()) });
             if got >= 0 {
                 return Some(got as usize);
             }
-            if std::io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            if error() != libc::EINTR {
                 return None;
             }
         }
+    }
+
+    /// Reads bytes from an offset on; returns their number.
+    ///
+    /// # Errors
+    /// The kernel's error number.
+    pub(crate) fn read_at(&self, to: &mut [u8], offset: libc::off_t) -> Result<usize, c_int> {
+        // SAFETY: the buffer has room for the requested bytes.
+        let got = uncancelled(|| unsafe { libc::pread(self.0, to.as_mut_ptr().cast(), to.len(), offset) });
+        usize::try_from(got).map_err(|_| error())
     }
 }
 
 impl Drop for File {
     fn drop(&mut self) {
-        // SAFETY: opened by `open`, and closed once.
-        unsafe { libc::close(self.0) };
+        close(self.0);
     }
+}
+
+/// The error number of the calling thread's last call.
+pub(crate) fn error() -> c_int {
+    // SAFETY: __errno_location returns this thread's valid errno slot.
+    unsafe { *libc::__errno_location() }
+}
+
+/// Opens a file to which what is written is added, and which is made if it is not there.
+///
+/// # Errors
+/// The kernel's error number.
+pub fn open_log(path: &CStr) -> Result<c_int, c_int> {
+    let flags = libc::O_WRONLY | libc::O_APPEND | libc::O_CREAT | libc::O_CLOEXEC;
+    // SAFETY: the path ends with a zero byte.
+    let file = uncancelled(|| unsafe { libc::open(path.as_ptr(), flags, 0o666) });
+    if file >= 0 { Ok(file) } else { Err(error()) }
+}
+
+/// Writes bytes to a descriptor, in one piece if the kernel takes it.
+pub fn write(file: c_int, bytes: &[u8]) {
+    // SAFETY: so many bytes can be read.
+    uncancelled(|| unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) });
+}
+
+/// Closes a descriptor that nobody uses any more.
+pub fn close(file: c_int) {
+    // SAFETY: the call takes no pointer.
+    uncancelled(|| unsafe { libc::close(file) });
 }
 
 /// The beginning of a file, as much as fits; `None` if it cannot be read.

@@ -193,6 +193,17 @@ pub fn restore(signal: c_int, before: &Action) {
     unsafe { libc::sigaction(signal, before, core::ptr::null_mut()) };
 }
 
+/// Lets the calling thread take a signal that it may have blocked.
+pub fn unblock(signal: c_int) {
+    // SAFETY: the set is initialised before it is used, and lives through the calls.
+    unsafe {
+        let mut set = core::mem::zeroed();
+        libc::sigemptyset(&mut set);
+        libc::sigaddset(&mut set, signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &set, core::ptr::null_mut());
+    }
+}
+
 /// The signal of an invalid memory access.
 pub const FAULT: c_int = libc::SIGSEGV;
 

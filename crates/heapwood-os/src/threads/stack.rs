@@ -3,10 +3,11 @@
 //! stack pointer.
 //!
 //! The C library knows the bounds of the threads that it started. For the first thread it parses /proc/self/maps,
-//! which takes milliseconds in a process with thousands of mappings, so the result is cached. Invariant: the cached
-//! bounds belong to the thread whose pointer is cached with them, and only that thread reads and writes them. A child
-//! that another thread forked has another pointer.
+//! which takes milliseconds in a process with thousands of mappings, so the result is cached. Without /proc the bounds follow
+//! from the words that the kernel has put at the stack's top. Invariant: the cached bounds belong to the thread whose pointer is
+//! cached with them, and only that thread reads and writes them. A child that another thread forked has another pointer.
 
+use crate::memory::page::{page_size, round_up};
 use core::arch::{asm, naked_asm};
 use core::sync::atomic::{AtomicUsize, Ordering};
 
@@ -62,7 +63,7 @@ impl StackBounds {
     /// Asks the C library, and caches the first thread's bounds.
     #[cold]
     fn read() -> Option<StackBounds> {
-        let bounds = Self::ask()?;
+        let bounds = Self::ask().or_else(Self::of_first)?;
         // SAFETY: both calls take no arguments and cannot fail.
         if unsafe { libc::gettid() == libc::getpid() } {
             FIRST_THREAD.low.store(bounds.low, Ordering::Relaxed);
@@ -70,6 +71,21 @@ impl StackBounds {
             FIRST_THREAD.thread.store(thread_pointer(), Ordering::Relaxed);
         }
         Some(bounds)
+    }
+
+    /// The bounds of the first thread's stack, without the C library. The kernel puts 16 random bytes near its top, above all words of
+    /// the program, and tells their address in the auxiliary vector. `None` if the calling thread is on another stack.
+    fn of_first() -> Option<StackBounds> {
+        let (here, mut limit) = (0u8, libc::rlimit { rlim_cur: 0, rlim_max: 0 });
+        let here = &raw const here as usize;
+        // SAFETY: the first call takes a number; the second writes the structure.
+        let (top, known) = unsafe {
+            (libc::getauxval(libc::AT_RANDOM) as usize, libc::getrlimit(libc::RLIMIT_STACK, &mut limit))
+        };
+        let bytes = usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX).min(MOST_OF_FIRST);
+        let high = round_up(top, page_size())?;
+        let bounds = StackBounds { low: high.saturating_sub(bytes), high };
+        (top != 0 && known == 0 && (bounds.low..top).contains(&here)).then_some(bounds)
     }
 
     fn ask() -> Option<StackBounds> {
@@ -87,6 +103,10 @@ impl StackBounds {
         }
     }
 }
+
+/// The most bytes that [`StackBounds::of_first`] takes the first thread's stack to have, whatever its limit. Of a larger one only
+/// the switch to another stack that lies further below is not recognised.
+const MOST_OF_FIRST: usize = 1 << 30;
 
 /// One past the highest address of the calling thread's stack, or `None` if the system does not report it.
 pub fn stack_end() -> Option<usize> {
@@ -221,6 +241,24 @@ mod tests {
         assert_eq!(bounds.high, end);
         assert!(bounds.low < here && bounds.contains(here) && bounds.contains(bounds.low));
         assert!(!bounds.contains(bounds.high) && !bounds.contains(bounds.low - 1) && !bounds.contains(0));
+    }
+
+    /// In a child the thread that forks is the first, on a stack of its own or on the one that the kernel has made.
+    #[test]
+    fn the_first_threads_bounds_are_known_without_proc() {
+        let without = StackBounds::of_first();
+        // SAFETY: neither takes arguments.
+        if unsafe { libc::gettid() == libc::getpid() } {
+            let with = StackBounds::ask().unwrap();
+            let without = without.unwrap();
+            assert!(
+                without.high <= with.high && with.high - without.high < 1 << 20,
+                "{without:x?} {with:x?}"
+            );
+            assert!(without.low < with.high);
+        } else {
+            assert_eq!(without, None, "another thread has another stack");
+        }
     }
 
     #[test]

@@ -12,6 +12,7 @@
 use crate::error::OsError;
 use crate::memory::page::{page_size, round_up};
 use crate::memory::request::Request;
+use crate::threads::cancellation::uncancelled;
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::MaybeUninit;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -83,7 +84,7 @@ impl Thread {
         // consumed.
         unsafe {
             if libc::getpid() == self.process {
-                libc::pthread_join(self.thread, core::ptr::null_mut());
+                uncancelled(|| libc::pthread_join(self.thread, core::ptr::null_mut()));
             }
         }
     }

@@ -88,6 +88,37 @@ fn a_collection_waits_for_a_thread_that_blocks_all_signals() {
     assert!(line.contains(" (blocks-all)") && line.contains("SIGURG (23)"), "{line}");
 }
 
+/// A program may block all signals before it makes a heap, and its threads inherit that.
+#[test]
+fn a_thread_that_attaches_takes_the_signal_that_it_had_blocked() {
+    let heap: &Heap = &heap(BY_SIGNALS);
+    let (is_there, collected) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            // SAFETY: the set lives through the calls.
+            unsafe {
+                let mut all = core::mem::zeroed();
+                libc::sigfillset(&mut all);
+                assert_eq!(libc::pthread_sigmask(libc::SIG_SETMASK, &all, core::ptr::null_mut()), 0);
+            }
+            let mutator = attach(heap);
+            let held = new(&mutator, node_type(heap));
+            put(held, 2, 99);
+            is_there.store(true, Ordering::SeqCst);
+            // Nothing but a signal stops it here.
+            while !collected.load(Ordering::SeqCst) {
+                core::hint::spin_loop();
+            }
+            assert_eq!(get(std::hint::black_box(held), 2), 99);
+        });
+        while !is_there.load(Ordering::SeqCst) {
+            std::thread::yield_now();
+        }
+        attach(heap).collect().unwrap();
+        collected.store(true, Ordering::SeqCst);
+    });
+}
+
 /// A child that shares the memory and keeps the thread waiting until it ends or becomes another program, as vfork's and
 /// posix_spawn's do.
 #[test]
