@@ -335,6 +335,9 @@ impl Heap {
         let collected = self.collector.collect_if(&self.state, me, wanted, cause)?;
         if collected {
             self.collected();
+            if !self.background.is_here() {
+                self.collector.start_wanted_helpers(&self.state);
+            }
         }
         if self.state.marking_requests().is_wanted() {
             self.marker().is_wanted();

@@ -44,6 +44,14 @@ impl fmt::Display for OsError {
                     self.bytes, self.errno
                 );
             }
+            Request::LoaderLock => {
+                return write!(
+                    f,
+                    "data of libraries cannot be roots with this C library, whose loader's lock nobody else can hold \
+                     (errno {}): use glibc, or register the words that are roots",
+                    self.errno
+                );
+            }
             Request::Reserve => "reserve",
             Request::Commit => "commit",
             Request::Decommit => "release",

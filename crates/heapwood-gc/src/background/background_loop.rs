@@ -52,6 +52,7 @@ impl<'h> BackgroundLoop<'h> {
         let waits = self.idle.as_ref().is_some_and(IdleCollector::waits_for_threads);
         wakeup.set_wake_on(if waits { WakeOn::Everybody } else { WakeOn::Holders });
         let gate = state.fork_gate();
+        collector.start_wanted_helpers(state);
         let emptied = gate.without_fork(|| self.idle_cache_flusher.step(clock, collector.registry()));
         if emptied.is_some() {
             // It looks again soon.

@@ -21,10 +21,10 @@ use crate::policy::{GoalPacer, Growth, Nursery};
 use crate::roots::{CollectionPhases, Roots};
 use crate::settings::options::Config;
 use crate::state::State;
-use core::convert::Infallible;
 use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
+use core::time::Duration;
 use heapwood_heap::{Collection, Space, Sweeping};
 use heapwood_os::threads::timed_lock::TickClock;
 use heapwood_os::{ForkLock, Lock, LockGuard, Mapped, for_each_mapping_of, process::clock};
@@ -148,6 +148,8 @@ pub(crate) struct Collector {
     calls_program: AtomicBool,
     /// A collection was, as the process forked, and has left marks.
     was_given_up: AtomicBool,
+    /// Helpers are to be started.
+    wants_helpers: AtomicBool,
     record: Lock<Record, RECORD>,
     tracing: Tracing,
     verify: Option<Verify>,
@@ -174,6 +176,7 @@ impl Collector {
             signal: config.signal(),
             calls_program: AtomicBool::new(false),
             was_given_up: AtomicBool::new(false),
+            wants_helpers: AtomicBool::new(false),
             record: Lock::new(Record::new()),
             tracing: Tracing::new(config.trace),
             verify,
@@ -304,6 +307,26 @@ impl Collector {
         }
     }
 
+    /// A collection was made without helpers that would have been of use. Where signals stop threads the collecting thread starts none:
+    /// it may have the loader's lock, in a callback of `dl_iterate_phdr`, and a new thread may need what another one holds that
+    /// waits for that lock.
+    pub(super) fn wants_helpers(&self) {
+        self.wants_helpers.store(true, Ordering::Relaxed);
+    }
+
+    /// Starts helpers that a collection would have used, if there are any. The caller has no lock of the loader's.
+    pub(crate) fn start_wanted_helpers(&self, state: &State) {
+        if !self.wants_helpers.load(Ordering::Relaxed) || !self.wants_helpers.swap(false, Ordering::Relaxed) {
+            return;
+        }
+        let wanted = self.lock_work().marking.prepare(state.space(), state.mark_threads());
+        if let Some(wanted) = wanted {
+            // Whoever collects meanwhile does not wait for it.
+            let started = state.fork_gate().without_fork(|| wanted.start());
+            self.lock_work().marking.set_workers(started);
+        }
+    }
+
     /// Whether threads are stopped by signals.
     pub(super) fn stops_by_signals(&self) -> bool {
         self.signal.is_some()
@@ -365,12 +388,11 @@ impl Collector {
         if ends {
             // A concurrent marking ends first, in a stop.
             work.concurrent.overtaken_by = Some(cause);
-            let Ok(()) =
-                self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, &mut work);
+            self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, &mut work);
         }
         // Its end frees what was dead when it started. Who asks for a collection, or finds no room, wants all.
         if !(ends && matches!(cause, Cause::BudgetExhausted(_))) {
-            let Ok(()) = self.run_stopped(state, cause, &mut work);
+            self.run_stopped(state, cause, &mut work);
         }
         self.record.lock().add_cpu(clock::thread_cpu_ns() - cpu);
         (true, work)
@@ -381,8 +403,7 @@ impl Collector {
     pub(crate) fn end_collections(&self, state: &State) {
         let mut work = self.lock_work();
         if work.session.is_active() {
-            let Ok(()) =
-                self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, &mut work);
+            self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, &mut work);
         }
     }
 
@@ -406,16 +427,30 @@ impl Collector {
     }
 
     /// One collection.
-    pub(super) fn run_stopped(&self, state: &State, cause: Cause, work: &mut Work) -> Result<(), Infallible> {
-        self.run(state, cause, work, |members| Ok(self.stop(members)))
+    pub(super) fn run_stopped(&self, state: &State, cause: Cause, work: &mut Work) {
+        let stopped = self.run(state, cause, work, None);
+        debug_assert!(stopped.is_ok(), "it has waited for all threads");
     }
 
-    /// Stops the mutators, however long that takes. Returns the thread that it waited for last.
-    pub(super) fn stop(&self, members: &Members<'_, Mutator>) -> Option<AwaitedThread> {
-        let last = members.stop(self.stops_by_signals(), |mutator, seconds| {
-            report_slow_thread(mutator.thread(), seconds, self.signal, self.verify.is_some());
-        });
-        last.map(|(mutator, ns)| AwaitedThread { thread: mutator.thread(), ns })
+    /// Stops the mutators, and returns the thread that it waited for last. It tries that `at_most` so long, or insists: for at most a
+    /// `patience`, if there is one.
+    ///
+    /// # Errors
+    /// The thread of a mutator that has not stopped in that time. Then all go on.
+    pub(super) fn stop(
+        &self,
+        members: &Members<'_, Mutator>,
+        at_most: Option<Duration>,
+        patience: Option<Duration>,
+    ) -> Result<Option<AwaitedThread>, u32> {
+        let stopped = match at_most {
+            Some(at_most) => members.try_stop(at_most).map(|()| None),
+            None => members.stop(self.stops_by_signals(), patience, |mutator, seconds| {
+                report_slow_thread(mutator.thread(), seconds, self.signal, self.verify.is_some());
+            }),
+        };
+        let last = stopped.map_err(Mutator::thread)?;
+        Ok(last.map(|(mutator, ns)| AwaitedThread { thread: mutator.thread(), ns }))
     }
 
     /// Sweeps some spans for the marker thread, after whoever sweeps or collects now; false if there are none.

@@ -182,7 +182,7 @@ impl Collector {
     /// A pause for the marker thread.
     fn collect_beside(&self, state: &State, cause: Cause, work: &mut Work) {
         let cpu = clock::thread_cpu_ns();
-        let Ok(()) = self.run_stopped(state, cause, work);
+        self.run_stopped(state, cause, work);
         self.record().lock().add_cpu(clock::thread_cpu_ns() - cpu);
         state.wakeup().collected();
     }
@@ -204,7 +204,7 @@ impl Collector {
             }
             let Ok(session) = work.marking.new_session(state) else { return false };
             work.session = Session::Starting(session);
-            let Ok(()) = self.run_stopped(state, Cause::StartMarking { at_once: true, idle: false }, work);
+            self.run_stopped(state, Cause::StartMarking { at_once: true, idle: false }, work);
             true
         })
     }
@@ -223,7 +223,7 @@ impl Collector {
             let Some(session) = work.session.active() else { return false };
             let _sweeping = self.sweeping.lock();
             let members = self.registry().lock();
-            self.stop(&members);
+            let Ok(_) = self.stop(&members, None, None) else { return false };
             members.iter().for_each(|m| m.barrier().close_shaded());
             // SAFETY: all have stopped, and none attaches while the registry's lock is held; one thread collects.
             let world = unsafe { state.space().stopped() };
@@ -242,8 +242,7 @@ impl Collector {
         self.with_work(me, |work| {
             let is_active = work.session.is_active();
             if is_active {
-                let Ok(()) =
-                    self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, work);
+                self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, work);
             }
             is_active
         })

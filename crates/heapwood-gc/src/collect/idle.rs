@@ -8,7 +8,6 @@
 use super::cause::Cause;
 use super::collector::{Collector, Work};
 use super::session::Session;
-use crate::mutator::Mutator;
 use crate::policy::start_limits::MOST_TRIES;
 use crate::state::State;
 use core::time::Duration;
@@ -90,10 +89,6 @@ impl Collector {
     /// # Errors
     /// The number of a thread that runs, and did not stop.
     fn try_run(&self, state: &State, cause: Cause, work: &mut Work) -> Result<(), u32> {
-        self.run(state, cause, work, |members| {
-            let until = clock::monotonic_ns() + PATIENCE.as_nanos() as u64;
-            let left = || Duration::from_nanos(until.saturating_sub(clock::monotonic_ns()));
-            members.try_stop(left).map(|()| None).map_err(Mutator::thread)
-        })
+        self.run(state, cause, work, Some(PATIENCE))
     }
 }

@@ -3,11 +3,8 @@
 
 use super::collector::{Collector, CollectorTurn};
 use super::phases::ClientPart;
-use crate::mutator::Mutator;
-use crate::mutator::registry::Members;
 use crate::observe::{MemoryAccount, Times};
 use crate::state::State;
-use core::convert::Infallible;
 use core::ops::Range;
 use heapwood_os::Mapped;
 
@@ -28,10 +25,10 @@ impl Collector {
         // Nobody waits in a stop for a batch that is being swept.
         let _sweeping = self.sweeping.lock();
         let mut times = Times::begin(state.space(), turn.work().last_ended);
-        let (nobody, stop) = (ClientPart::of(state, None), |members: &Members<'_, Mutator>| {
-            Ok::<_, Infallible>(self.stop(members))
-        });
-        let Ok(pause) = self.stop_world(state, &mut times, nobody, stop);
+        let nobody = ClientPart::of(state, None);
+        let Ok(pause) = self.stop_world(state, &mut times, nobody, None) else {
+            unreachable!("it waits for all threads")
+        };
         pause.owners().for_each(|owner| owner.publish());
         let account = MemoryAccount::of_pages(state, &pause.world().parts(pause.owners()));
         drop(pause.resume(|members| {

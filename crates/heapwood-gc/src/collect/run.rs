@@ -9,38 +9,41 @@ use super::collector::{Collector, Work};
 use super::hook::CollectionMoment;
 use super::phases::{ClientPart, Report};
 use super::plan::PauseKind;
-use crate::mutator::Mutator;
-use crate::mutator::registry::Members;
-use crate::observe::{AwaitedThread, Times};
+use crate::observe::Times;
 use crate::state::State;
+use core::time::Duration;
 use heapwood_heap::Collection;
 use heapwood_os::threads::cancellation::uncancelled;
 
 impl Collector {
-    /// One collection, if `stop` stops the mutators. A thread that is to be cancelled is so after it, also if the program's functions
+    /// One collection, if the mutators stop ([`Collector::stop_world`]). A thread that is to be cancelled is so after it, also if the program's functions
     /// that it calls have cancellation points.
-    pub(super) fn run<E>(
+    ///
+    /// # Errors
+    /// The thread of a mutator that did not stop `at_most` so long.
+    pub(super) fn run(
         &self,
         state: &State,
         cause: Cause,
         work: &mut Work,
-        stop: impl FnMut(&Members<'_, Mutator>) -> Result<Option<AwaitedThread>, E>,
-    ) -> Result<(), E> {
-        uncancelled(|| self.run_phases(state, cause, work, stop))
+        at_most: Option<Duration>,
+    ) -> Result<(), u32> {
+        uncancelled(|| self.run_phases(state, cause, work, at_most))
     }
 
-    fn run_phases<E>(
+    fn run_phases(
         &self,
         state: &State,
         cause: Cause,
         work: &mut Work,
-        stop: impl FnMut(&Members<'_, Mutator>) -> Result<Option<AwaitedThread>, E>,
-    ) -> Result<(), E> {
+        at_most: Option<Duration>,
+    ) -> Result<(), u32> {
         let mut times = Times::begin(state.space(), work.last_ended);
         let prepared = self.prepare(state, cause, work);
         let client = ClientPart::of(state, work.client());
         client.before();
-        let mut pause = self.stop_world(state, &mut times, client, stop).inspect_err(|_| client.after())?;
+        let mut pause =
+            self.stop_world(state, &mut times, client, at_most).inspect_err(|_| client.after())?;
         let published = self.publish(&pause);
         self.verify_before_marking(&pause);
         let memory = self.memory_to_trace(&pause, prepared.expected());

@@ -45,6 +45,29 @@ pub(crate) struct Marking {
     help: HelpPolicy,
 }
 
+/// Helpers that are to be started.
+pub(crate) struct NewWorkers {
+    kernel: KernelRef,
+    edges: Option<usize>,
+    reservation: usize,
+    number: usize,
+}
+
+impl NewWorkers {
+    /// Starts them, as many as the kernel grants.
+    pub(crate) fn start(self) -> StartedWorkers {
+        let NewWorkers { kernel, edges, reservation, number } = self;
+        let stacks = || MarkStacks::sized(kernel, edges, reservation);
+        StartedWorkers { workers: Workers::start(kernel, number, stacks).ok(), markers: number + 1 }
+    }
+}
+
+/// Helpers that were started, for a marking by so many threads.
+pub(crate) struct StartedWorkers {
+    workers: Option<Workers>,
+    markers: usize,
+}
+
 /// How many threads mark in a stop, and beside the program, if this many are set.
 fn teams(threads: Option<usize>) -> (usize, usize) {
     let most = Config::MOST_MARK_THREADS as usize;
@@ -87,26 +110,33 @@ impl Marking {
         }
     }
 
-    /// Before the stop of a full collection: decides how many helpers take part, and starts them the first time; `threads` are to
-    /// mark, if that was set.
-    pub(crate) fn prepare(&mut self, space: &Space, threads: Option<usize>) {
+    /// Before the stop of a full collection: decides how many helpers take part; `threads` are to mark, if that was set. Returns
+    /// helpers that are to be started, the first time.
+    pub(crate) fn prepare(&mut self, space: &Space, threads: Option<usize>) -> Option<NewWorkers> {
         self.set_threads(threads);
         let helps =
             self.markers > 1 && (self.always || self.help.wants_help(space.memory().resident_bytes()));
         self.helpers = if helps { self.markers - 1 } else { 0 };
-        self.start_workers(space, helps);
+        self.new_workers(space, helps)
     }
 
-    fn start_workers(&mut self, space: &Space, helps: bool) {
+    fn new_workers(&mut self, space: &Space, helps: bool) -> Option<NewWorkers> {
         if self.workers.iter().flatten().any(Workers::are_gone) {
             // A forked child starts its own.
             self.workers = None;
         }
-        if helps && self.workers.is_none() {
-            let (kernel, edges, reservation) =
-                (self.kernel, self.edges, space.reservation_bytes() / self.markers);
-            let stacks = || MarkStacks::sized(kernel, edges, reservation);
-            self.workers = Some(Workers::start(kernel, self.markers - 1, stacks).ok());
+        (helps && self.workers.is_none()).then(|| NewWorkers {
+            kernel: self.kernel,
+            edges: self.edges,
+            reservation: space.reservation_bytes() / self.markers,
+            number: self.markers - 1,
+        })
+    }
+
+    /// Takes helpers that were started; [`Workers`] that are not wanted any more end.
+    pub(crate) fn set_workers(&mut self, started: StartedWorkers) {
+        if self.workers.is_none() && self.markers == started.markers {
+            self.workers = Some(started.workers);
         }
     }
 
@@ -246,7 +276,9 @@ impl Marking {
         all: bool,
     ) -> MarkedBeside {
         let helpers = if all { self.beside.max(self.markers) } else { self.beside }.saturating_sub(1);
-        self.start_workers(state.space(), helpers > 0);
+        if let Some(new) = self.new_workers(state.space(), helpers > 0) {
+            self.set_workers(new.start());
+        }
         let workers = self.workers.iter_mut().flatten().find(|workers| helpers > 0 && workers.are_here());
         // SAFETY: contract 1.
         unsafe { session.mark_beside(state, asked, workers.map(|workers| (workers, helpers))) }

@@ -103,7 +103,7 @@ impl Heap {
     /// Collects, on a thread that runs in no heap.
     fn collect(&self) {
         let members = self.registry.lock();
-        members.stop(false, |_, _| ());
+        assert!(members.stop(false, None, |_, _| ()).is_ok());
         self.touch_all();
         members.iter().for_each(Member::flush);
         members.resume();
@@ -112,7 +112,7 @@ impl Heap {
     /// Collects if no mutator runs, without waiting.
     fn try_collect(&self) -> bool {
         let members = self.registry.lock();
-        if members.try_stop(|| Duration::ZERO).is_err() {
+        if members.try_stop(Duration::ZERO).is_err() {
             return false;
         }
         self.touch_all();

@@ -110,6 +110,11 @@ unsafe impl<M: Member> Send for MutatorLists<M> {}
 /// The attached mutators. While this is held, none is attached or detached.
 pub(crate) struct Members<'r, M: Member>(TimedGuard<'r, MutatorLists<M>, REGISTRY>);
 
+/// The time since a moment of the monotonic clock.
+fn since(ns: u64) -> Duration {
+    Duration::from_nanos(monotonic_ns().saturating_sub(ns))
+}
+
 /// The mutators of a list; the caller holds its lock.
 fn iterate<'r, M: Member + 'r>(mut at: *const M) -> impl Iterator<Item = &'r M> + Clone {
     core::iter::from_fn(move || {
@@ -128,7 +133,15 @@ impl<M: Member> Members<'_, M> {
     /// Stops all mutators, by signals if `by_signals`. Calls `waits` with a mutator that has kept it waiting, and the
     /// seconds so far. Returns the last mutator that it waited for, and the nanoseconds from the first request until that was
     /// seen to have stopped; all others had stopped by then. `None` if it waited for none.
-    pub(crate) fn stop(&self, by_signals: bool, mut waits: impl FnMut(&M, u32)) -> Option<(&M, u64)> {
+    ///
+    /// # Errors
+    /// A mutator that has not answered `at_most` so long. Then all are resumed.
+    pub(crate) fn stop(
+        &self,
+        by_signals: bool,
+        at_most: Option<Duration>,
+        mut waits: impl FnMut(&M, u32),
+    ) -> Result<Option<(&M, u64)>, &M> {
         let (asked, mut last) = (monotonic_ns(), None);
         self.iter().for_each(|m| m.gate().request());
         if by_signals {
@@ -141,9 +154,17 @@ impl<M: Member> Members<'_, M> {
             let (began, mut told) = (monotonic_ns(), 0);
             let mut patience = if by_signals { SEND_AGAIN } else { LOOK_EVERY };
             let mut send_after = patience;
-            while !mutator.gate().await_stopped_for(patience) {
+            loop {
+                let left = at_most.map(|at_most| at_most.saturating_sub(since(asked)));
+                if mutator.gate().await_stopped_for(left.map_or(patience, |left| left.min(patience))) {
+                    break;
+                }
+                if left.is_some_and(|left| left.is_zero()) {
+                    self.resume();
+                    return Err(mutator);
+                }
                 // A signal of the program may have cut the wait short.
-                let waited = Duration::from_nanos(monotonic_ns() - began);
+                let waited = since(began);
                 if by_signals && waited >= send_after {
                     mutator.interrupt();
                     patience = (patience * 2).min(SEND_SELDOM);
@@ -156,31 +177,18 @@ impl<M: Member> Members<'_, M> {
             }
             last = Some((mutator, monotonic_ns().saturating_sub(asked)));
         }
-        last
+        Ok(last)
     }
 
-    /// Stops all mutators if that takes no longer than `patience`; otherwise resumes them.
+    /// Stops all mutators if none runs, and if that takes no longer than `at_most`.
     ///
     /// # Errors
-    /// A mutator that runs and has not answered.
-    pub(crate) fn try_stop(&self, patience: impl Fn() -> Duration) -> Result<(), &M> {
+    /// A mutator that runs and has not answered. Then all are resumed.
+    pub(crate) fn try_stop(&self, at_most: Duration) -> Result<(), &M> {
         // Most attempts that fail end here, unnoticed by the mutators.
-        if let Some(running) = self.iter().find(|m| m.gate().is_running()) {
-            return Err(running);
-        }
-        self.iter().for_each(|m| m.gate().request());
-        let stopped = |m: &&M| loop {
-            let left = patience();
-            if m.gate().await_stopped_for(left) || left.is_zero() {
-                return m.gate().has_stopped();
-            }
-        };
-        match self.iter().find(|m| !stopped(m)) {
-            None => Ok(()),
-            Some(running) => {
-                self.resume();
-                Err(running)
-            }
+        match self.iter().find(|m| m.gate().is_running()) {
+            Some(running) => Err(running),
+            None => self.stop(false, Some(at_most), |_, _| ()).map(|_| ()),
         }
     }
 

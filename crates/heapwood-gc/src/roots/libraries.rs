@@ -1,15 +1,14 @@
 //! The data of libraries as roots, kept in step with the loader, and read without trust that it stays. A thread that is
 //! not stopped may close a library while its words are read, so the kernel copies them into a buffer, a page at a time.
-//! docs/design/libraries.md gives the reasons. Invariant: while threads are stopped, after [`Libraries::know`] returned
-//! true, the list has every library that any of them has seen loaded.
+//! docs/design/libraries.md gives the reasons. Invariant: while threads are stopped the list has every library that any of them
+//! has seen loaded.
 
 use super::excluded::Excluded;
-use super::library_watcher::LibraryWatcher;
+use super::library_list::LibraryList;
 use super::table::RootTable;
 use core::ops::Range;
-use core::time::Duration;
 use heapwood_layout::WORD;
-use heapwood_os::process::loaded::{self, HAS_LOCK, with_lock};
+use heapwood_os::process::loaded;
 use heapwood_os::{
     KernelRef, LEAST_KERNEL_PAGE, Mapped, MappedArray, OsError, Pagemap, Peek, for_each_mapping_of,
 };
@@ -26,18 +25,18 @@ pub(super) struct Libraries {
     all: bool,
     /// Parts of them that are not.
     excluded: Excluded,
-    library_watcher: LibraryWatcher,
+    list: LibraryList,
     /// The copy that a marker scans.
     buffer: MappedArray<usize>,
-    kernel: KernelRef,
 }
 
 impl Libraries {
     pub(super) fn new(kernel: KernelRef, all: bool) -> Result<Self, OsError> {
+        loaded::has_lock()?;
         let buffer = MappedArray::new(kernel, CHUNK)?;
         buffer.commit(0..CHUNK)?;
         let excluded = Excluded::new(kernel)?;
-        Ok(Libraries { all, excluded, library_watcher: LibraryWatcher::start(kernel)?, buffer, kernel })
+        Ok(Libraries { all, excluded, list: LibraryList::new(kernel)?, buffer })
     }
 
     /// From now on the data of every library are roots, or those of named ones alone.
@@ -50,51 +49,25 @@ impl Libraries {
         &mut self.excluded
     }
 
-    /// Whether no library's data are roots, by the table, so that nobody need know which are loaded. After a question without an
-    /// answer they are not unused.
-    pub(super) fn are_unused(&self, table: &RootTable) -> bool {
-        !self.all && !table.has_libraries() && self.library_watcher.has_answer()
+    /// Whether some library's data are roots, by the table.
+    pub(super) fn are_used(&self, table: &RootTable) -> bool {
+        self.all || table.has_libraries()
     }
 
-    /// Learns which libraries are loaded, however long that takes. No thread has been stopped. With `at_most`, false if an earlier
-    /// question has no answer by then.
-    pub(super) fn update(&mut self, at_most: Option<Duration>) -> bool {
-        self.library_watcher.look(self.kernel, at_most)
-    }
-
-    /// Learns the same while threads are stopped; false if that takes longer than `at_most`.
-    pub(super) fn know(&mut self, at_most: Duration) -> bool {
-        self.library_watcher.look_for(at_most)
-    }
-
-    /// The same on a thread that has stopped no other: it may wait for the loader itself, whose lock it may have.
-    pub(super) fn know_here(&mut self) {
-        if HAS_LOCK {
-            // SAFETY: the lock is held.
-            return with_lock(|| unsafe { self.know_with_lock() });
-        }
-        self.library_watcher.look(self.kernel, None);
-    }
-
-    /// The same on a thread that has the loader's lock, so that none of those that it has stopped has it.
-    ///
-    /// # Safety
-    /// 1. It has.
-    pub(super) unsafe fn know_with_lock(&mut self) {
-        // SAFETY: contract 1.
-        unsafe { self.library_watcher.look_with_lock() };
+    /// Learns which libraries are loaded. The caller has the loader's lock until threads have stopped.
+    pub(super) fn look(&mut self) {
+        self.list.look();
     }
 
     /// Selects, by the table, the libraries that are roots.
     pub(super) fn select_roots(&mut self, table: &mut RootTable) {
-        let all = self.all;
-        self.library_watcher.with_list(|list| list.select_roots(table, all));
+        self.list.select_roots(table, self.all);
     }
 
     /// Calls `f` with copies of all root words, a page at a time; the next copy overwrites the last.
     pub(super) fn for_each_chunk(&self, mut f: impl FnMut(Range<usize>)) {
         let (peek, pagemap) = (Peek::new(), Pagemap::new());
-        for data in self.library_watcher.seen().roots() {
+        for data in self.list.roots() {
             self.excluded.for_each_rest(data, |data| {
                 if data.len() <= LONG {
                     return self.read(&peek, data, &mut f);
@@ -145,6 +118,6 @@ pub(super) fn holder(address: usize) -> Option<(usize, usize)> {
 
 impl Mapped for Libraries {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
-        for_each_mapping_of(&[&self.buffer, &self.excluded, &self.library_watcher], f);
+        for_each_mapping_of(&[&self.buffer, &self.excluded, &self.list], f);
     }
 }

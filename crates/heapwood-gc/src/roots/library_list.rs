@@ -49,20 +49,6 @@ impl LibraryList {
         Ok(LibraryList { segments, len: 0, counts: None, selected: None })
     }
 
-    /// The memory of the list, which stays where it is.
-    ///
-    /// # Safety
-    /// 1. The list exists. Another thread may change its entries.
-    pub(super) unsafe fn memory<'l>(this: *const LibraryList) -> &'l dyn Mapped {
-        // SAFETY: contract 1; no thread changes this field.
-        unsafe { &(*this).segments }
-    }
-
-    /// Makes the list outdated: the next look makes it anew.
-    pub(super) fn forget(&mut self) {
-        self.counts = None;
-    }
-
     /// Updates the list. Waits for the loader's lock.
     pub(super) fn look(&mut self) {
         if self.counts.is_some_and(|counts| counts == loaded::counts()) {
@@ -138,6 +124,12 @@ impl LibraryList {
     }
 }
 
+impl Mapped for LibraryList {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.segments.for_each_mapping(f);
+    }
+}
+
 /// Heapwood's shared libraries.
 const OUR_NAMES: [&[u8]; 2] = [b"libheapwood.so", b"libgc.so"];
 
@@ -189,7 +181,6 @@ mod tests {
         assert!(!table.remove(gone) && table.remove(new) && table.remove(token));
         list.select_roots(&mut table, false);
         assert_eq!(list.roots().count(), 0);
-        list.forget();
         list.look();
         list.select_roots(&mut table, true);
         assert!(covers(&list, address) && list.roots().count() > some);

@@ -14,7 +14,6 @@
 //! | `libraries` | data of libraries, which come and go |
 //! | `excluded` | parts of those data that are no roots |
 //! | `library_list` | the loaded libraries |
-//! | `library_watcher` | a thread that asks the loader for them while others are stopped |
 //! | `visitor` | the walk over all roots |
 //! | `scan_roots` | the interface of their receiver, a marker |
 //! | `client` | a client's part in each collection: roots of its own |
@@ -30,7 +29,6 @@ mod handles;
 mod intervals;
 mod libraries;
 mod library_list;
-mod library_watcher;
 mod moving_bottom;
 mod other_stacks;
 mod scan_roots;
@@ -50,7 +48,7 @@ pub use stacks::StackGiven;
 pub(crate) use stacks::ThreadStack;
 pub use table::RootToken;
 pub(crate) use table::{RootKind, RootTable};
-pub(crate) use visitor::{Loader, LockedRoots, Source, ThreadRoots};
+pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
 
 use crate::error::{HandleError, RootError};
 use crate::inject::{Fault, FaultInjector};
@@ -58,7 +56,6 @@ use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
 use changed_handles::ChangedHandles;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
-use core::time::Duration;
 use heapwood_os::{ForkLock, KernelRef, Lock, Mapped, OsError, TimedLock};
 use libraries::Libraries;
 
@@ -138,16 +135,19 @@ impl Roots {
         self.table.lock().add(RootKind::Library, id, loaded)
     }
 
-    /// Before threads are asked to stop: learns which libraries are loaded; false if the loader has not answered in `at_most`.
-    pub(crate) fn update_libraries(&self, at_most: Option<Duration>, faults: &FaultInjector) -> bool {
-        if self.has_libraries.load(Ordering::Acquire)
-            && let Some(libraries) = &mut *self.libraries.lock()
+    /// Whether data of libraries are roots.
+    pub(crate) fn has_libraries(&self) -> bool {
+        self.has_libraries.load(Ordering::Acquire)
+            && self.libraries.lock().as_ref().is_some_and(|libraries| libraries.are_used(&self.table.lock()))
+    }
+
+    /// Learns which libraries are loaded. The caller has the loader's lock until threads have stopped.
+    pub(crate) fn look_at_libraries(&self, faults: &FaultInjector) {
+        if let Some(libraries) = &mut *self.libraries.lock()
             && !faults.fails(Fault::LibrariesNotUpdated)
-            && !libraries.are_unused(&self.table.lock())
         {
-            return libraries.update(at_most);
+            libraries.look();
         }
-        true
     }
 
     /// Switches the data of all libraries on or off, as roots.

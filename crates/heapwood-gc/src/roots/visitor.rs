@@ -8,11 +8,10 @@ use super::libraries::Libraries;
 use super::other_stacks::OtherStacks;
 use super::stacks::ThreadStack;
 use super::table::{RootKind, RootTable};
-use crate::inject::{Fault, FaultInjector};
+use crate::inject::FaultInjector;
 use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
 use core::fmt;
 use core::ops::Range;
-use core::time::Duration;
 use heapwood_heap::{ArenaWords, Collection, Owner};
 use heapwood_layout::WORD;
 use heapwood_os::LockGuard;
@@ -100,42 +99,17 @@ pub(crate) struct LockedRoots<'r> {
     pub(super) libraries: LockGuard<'r, Option<Libraries>, LIBRARIES>,
 }
 
-/// Who may have the dynamic loader's lock while threads are stopped.
-#[derive(Clone, Copy)]
-pub(crate) enum Loader {
-    /// A stopped thread: the collector waits for so long.
-    MayBeHeld { at_most: Duration },
-    /// No stopped thread, as none was stopped.
-    IsFree,
-    /// The collecting thread.
-    IsHeld,
-}
-
 impl LockedRoots<'_> {
-    /// After threads have stopped: whether the loaded libraries are known as of this moment. If the loader does not
-    /// answer in time, a stopped thread may hold its lock: then the caller must resume the threads and update the
-    /// libraries again.
-    pub(crate) fn know_libraries(&mut self, loader: Loader, faults: &FaultInjector) -> bool {
-        let Some(libraries) = &mut *self.libraries else { return true };
-        let knows = match libraries.are_unused(&self.table) || faults.fails(Fault::LibrariesNotUpdated) {
-            true => true,
-            false => match loader {
-                Loader::IsFree => {
-                    libraries.know_here();
-                    true
-                }
-                Loader::IsHeld => {
-                    // SAFETY: the caller says so.
-                    unsafe { libraries.know_with_lock() };
-                    true
-                }
-                Loader::MayBeHeld { at_most } => libraries.know(at_most),
-            },
-        };
-        if knows {
+    /// Whether data of libraries are roots.
+    pub(crate) fn has_libraries(&self) -> bool {
+        self.libraries.as_ref().is_some_and(|libraries| libraries.are_used(&self.table))
+    }
+
+    /// After threads have stopped: selects the libraries that are roots.
+    pub(crate) fn select_libraries(&mut self) {
+        if let Some(libraries) = &mut *self.libraries {
             libraries.select_roots(&mut self.table);
         }
-        knows
     }
 
     /// Calls `f` with the addresses of each run of words; `threads` are the attached ones, all stopped. A young

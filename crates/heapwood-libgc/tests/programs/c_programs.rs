@@ -60,7 +60,7 @@ macro_rules! programs {
 
 programs! {
     trees sizes kinds finalizers links threads settings fork callbacks disable others handover dls displacements queue roots unload
-    stacks loader storm collectors idle masked confined
+    stacks loader storm collectors idle masked confined threadless
 }
 
 #[test]

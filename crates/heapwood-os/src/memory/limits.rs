@@ -33,7 +33,7 @@ impl Limits {
         let (most, no_overcommit) = match request {
             Request::Reserve => (address_space_limit(), false),
             Request::Commit | Request::Decommit => (data_limit(), no_overcommit()),
-            Request::Thread | Request::Signal => (None, false),
+            Request::Thread | Request::Signal | Request::LoaderLock => (None, false),
         };
         Limits { most: most.unwrap_or(UNLIMITED), no_overcommit }
     }
@@ -68,7 +68,7 @@ impl Limits {
                     )
                 }
             }
-            Request::Signal => Ok(()),
+            Request::Signal | Request::LoaderLock => Ok(()),
             Request::Thread => write!(f, "raise `ulimit -u`, or the container's limit of processes"),
         }
     }

@@ -13,4 +13,6 @@ pub enum Request {
     Thread,
     /// A signal handler; `bytes` is the signal's number.
     Signal,
+    /// A moment in which nobody loads or unloads libraries.
+    LoaderLock,
 }

@@ -5,8 +5,10 @@
 //! The call takes the loader's lock. A thread that has stopped others at arbitrary instructions must not make it,
 //! since one of them may hold the lock.
 
+use crate::error::OsError;
 use crate::memory::mapped_index::hash;
 use crate::memory::page::page_size;
+use crate::memory::request::Request;
 use core::ffi::{CStr, c_int, c_void};
 use core::iter;
 use core::marker::PhantomData;
@@ -115,10 +117,18 @@ pub fn for_each_library(mut each: impl FnMut(Library<'_>) -> bool) -> Counts {
 }
 
 /// Whether the loader's lock can be held by [`with_lock`].
-pub const HAS_LOCK: bool = cfg!(target_env = "gnu");
+///
+/// # Errors
+/// It cannot: other C libraries than glibc call back without it.
+pub fn has_lock() -> Result<(), OsError> {
+    match cfg!(target_env = "gnu") {
+        true => Ok(()),
+        false => Err(OsError::new(Request::LoaderLock, 0, libc::ENOSYS)),
+    }
+}
 
 /// Runs `f` with the loader's lock: until it returns no other thread changes what is loaded, nor has that lock. A thread that has it
-/// takes it once more. Only where [`HAS_LOCK`] says so: others than glibc call back without it.
+/// takes it once more. Only where [`has_lock`] says so.
 pub fn with_lock<R>(f: impl FnOnce() -> R) -> R {
     let (mut f, mut result) = (Some(f), None);
     for_each_library(|_| {

@@ -51,7 +51,12 @@ impl Collector {
             bounds = Some(self.bounds(space));
         }
         if expected == Collection::Full {
-            work.marking.prepare(space, state.mark_threads());
+            let helpers = work.marking.prepare(space, state.mark_threads());
+            match helpers {
+                Some(_) if self.stops_by_signals() => self.wants_helpers(),
+                Some(helpers) => work.marking.set_workers(helpers.start()),
+                None => {}
+            }
         }
         Prepared { expected, bounds, _sweeping }
     }

@@ -14,59 +14,69 @@ use crate::mutator::Mutator;
 use crate::mutator::registry::Members;
 use crate::observe::{AwaitedThread, Moment, Times};
 use crate::pause::Pause;
-use crate::roots::Loader;
 use crate::state::State;
 use crate::state::fork_gate::{REGISTRY, ROOTS};
 use core::time::Duration;
-use heapwood_os::process::loaded::{HAS_LOCK, with_lock};
+use heapwood_os::process::loaded::with_lock;
+use heapwood_os::threads::cancellation::sleep;
 
-/// How long stopped threads wait for the dynamic loader, at first and at most: one of them may have its lock.
+/// How long threads that poll may keep a collector waiting that has the dynamic loader's lock, at first: one of them may wait for it.
 const LOADER_PATIENCE: Duration = Duration::from_millis(2);
-const MOST_PATIENCE: Duration = Duration::from_millis(32);
-/// How long running threads wait for it before the collecting thread takes its lock.
-const ANSWER_PATIENCE: Duration = Duration::from_millis(50);
 
 impl Collector {
-    /// Stops the mutators by `stop`, which returns the thread that it waited for last; again if a library was opened meanwhile of which nothing is
-    /// known. A client's lock is taken before each stop.
+    /// Stops the mutators. A client's lock is taken before each try. Where data of libraries are roots, it has the loader's lock
+    /// meanwhile: then it knows all libraries that a stopped thread has seen, and no stopped thread has the lock.
     ///
     /// # Errors
-    /// `stop` was refused; all go on.
-    pub(in crate::collect) fn stop_world<'c, E>(
+    /// The thread of a mutator that has not stopped, with `at_most`: then it is a try ([`Members::try_stop`]), and all go on.
+    pub(in crate::collect) fn stop_world<'c>(
         &'c self,
         state: &'c State,
         times: &mut Times,
         client: ClientPart<'_>,
-        mut stop: impl FnMut(&Members<'_, Mutator>) -> Result<Option<AwaitedThread>, E>,
-    ) -> Result<Pause<'c>, E> {
-        let mut at_most = LOADER_PATIENCE;
-        // A thread that waits for the loader's lock stops by a signal, but does not poll.
-        let may_hold = self.stops_by_signals() && HAS_LOCK;
+        at_most: Option<Duration>,
+    ) -> Result<Pause<'c>, u32> {
+        let mut patience = LOADER_PATIENCE;
         loop {
-            let has_answer =
-                self.roots().update_libraries(may_hold.then_some(ANSWER_PATIENCE), state.faults());
-            let mut once = |loader| self.stop_once(state, times, client, &mut stop, loader);
-            let stopped = match has_answer {
-                true => once(Loader::MayBeHeld { at_most }),
-                // Either this thread has the lock, in a callback of the loader's, or it will get it.
-                false => with_lock(|| once(Loader::IsHeld)),
-            };
-            if let Some(pause) = stopped? {
-                return Ok(pause);
+            if !self.roots().has_libraries() {
+                match self.stop_once(
+                    state,
+                    times,
+                    client,
+                    |members| self.stop(members, at_most, None),
+                    false,
+                )? {
+                    Some(pause) => return Ok(pause),
+                    None => continue,
+                }
             }
-            at_most = (at_most * 2).min(MOST_PATIENCE);
+            // A thread that waits for the loader's lock stops by a signal, but does not poll.
+            let limit = (!self.stops_by_signals()).then_some(patience);
+            let stopped = with_lock(|| {
+                // A child that is forked now would find the lock taken, for good.
+                let _no_fork = state.fork_gate().no_fork();
+                self.roots().look_at_libraries(state.faults());
+                self.stop_once(state, times, client, |members| self.stop(members, at_most, limit), true)
+            });
+            match stopped {
+                Ok(Some(pause)) => return Ok(pause),
+                Err(thread) if at_most.is_some() => return Err(thread),
+                // Whoever waits for the lock has it before the next try.
+                Ok(None) | Err(_) => sleep(patience),
+            }
+            patience *= 2;
         }
     }
 
-    /// Stops the mutators; none if the loader has not answered.
-    fn stop_once<'c, E>(
+    /// Stops the mutators by `stop`; none if a library was named meanwhile, and the collector has not the loader's lock.
+    fn stop_once<'c>(
         &'c self,
         state: &'c State,
         times: &mut Times,
         client: ClientPart<'_>,
-        stop: &mut impl FnMut(&Members<'_, Mutator>) -> Result<Option<AwaitedThread>, E>,
-        loader: Loader,
-    ) -> Result<Option<Pause<'c>>, E> {
+        stop: impl FnOnce(&Members<'_, Mutator>) -> Result<Option<AwaitedThread>, u32>,
+        has_loader: bool,
+    ) -> Result<Option<Pause<'c>>, u32> {
         let gate = state.fork_gate();
         client.lock();
         let no_fork = gate.no_fork();
@@ -78,35 +88,30 @@ impl Collector {
         drop(no_fork);
         let stopped = stop(&members);
         let no_fork = gate.no_fork();
-        times.awaited = match stopped {
-            Ok(awaited) => awaited,
-            Err(refused) => {
-                gate.set_held(0);
-                drop((early, members, no_fork));
-                client.unlock();
-                return Err(refused);
+        let refused = match stopped {
+            Ok(awaited) => {
+                times.awaited = awaited;
+                let mut roots = early.unwrap_or_else(|| self.roots().lock());
+                gate.set_held(REGISTRY | ROOTS);
+                if has_loader || !roots.has_libraries() {
+                    roots.select_libraries();
+                    times.stopped = Moment::now();
+                    // SAFETY: all have stopped, and the collector's lock lets one thread collect.
+                    let pause = unsafe { Pause::new(state, roots, members, no_fork, self.scans_stacks()) };
+                    return Ok(Some(pause.with_client(client.phases())));
+                }
+                drop(roots);
+                members.resume();
+                None
+            }
+            Err(thread) => {
+                drop(early);
+                Some(thread)
             }
         };
-        let mut roots = early.unwrap_or_else(|| self.roots().lock());
-        gate.set_held(REGISTRY | ROOTS);
-        // A thread that stops may have opened a library since the look before, or be about to.
-        let loader = match loader {
-            Loader::MayBeHeld { .. } if members.iter().all(Mutator::is_mine) => Loader::IsFree,
-            loader => loader,
-        };
-        if roots.know_libraries(loader, state.faults()) {
-            times.stopped = Moment::now();
-            // SAFETY: all have stopped, and the collector's lock lets one thread collect.
-            let pause = unsafe { Pause::new(state, roots, members, no_fork, self.scans_stacks()) };
-            return Ok(Some(pause.with_client(client.phases())));
-        }
-        drop(roots);
-        members.resume();
         gate.set_held(0);
-        drop(members);
-        drop(no_fork);
-        // Who opens the library may wait for it.
+        drop((members, no_fork));
         client.unlock();
-        Ok(None)
+        refused.map_or(Ok(None), Err)
     }
 }

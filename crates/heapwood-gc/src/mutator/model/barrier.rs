@@ -159,7 +159,7 @@ impl World {
     /// A full collection that finds all alive.
     fn make_all_old(&self) {
         let members = self.registry.lock();
-        members.stop(false, |_, _| ());
+        assert!(members.stop(false, None, |_, _| ()).is_ok());
         members.owners().for_each(|owner| owner.publish());
         {
             // SAFETY: all have stopped.
@@ -181,7 +181,7 @@ impl World {
         let sizes = (space.reservation_bytes(), space.committed_end());
         self.state.marking_log().begin(&SYSTEM, None, sizes).unwrap();
         let members = self.registry.lock();
-        members.stop(false, |_, _| ());
+        assert!(members.stop(false, None, |_, _| ()).is_ok());
         let snapshot = core::array::from_fn(|i| self.slot_word(i).load(Ordering::Relaxed));
         self.state.set_barrier(MARK, true);
         members.iter().for_each(|mutator| mutator.barrier().begin_cycle());
@@ -192,7 +192,7 @@ impl World {
     /// The last pause: takes what barriers have noted last.
     fn end(&self, marker: &mut Marker<'_>) {
         let members = self.registry.lock();
-        members.stop(false, |_, _| ());
+        assert!(members.stop(false, None, |_, _| ()).is_ok());
         members.iter().for_each(|mutator| mutator.barrier().close_shaded());
         marker.take_shaded();
         self.state.set_barrier(MARK, false);
