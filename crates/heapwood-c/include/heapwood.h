@@ -776,9 +776,10 @@ hw_status hw_finalize_wait(hw_heap *heap, hw_finalize_queue queue, uint64_t at_m
 hw_status hw_finalize_fd(hw_heap *heap, hw_finalize_queue queue, int *fd, hw_error *why);
 
 /* Has fn called when something was queued, by the next thread that allocates on the slow path, before its object is made: once for all
- * that a collection has queued, on one thread at a time and never inside itself. It may do what its thread may: allocate, collect, take
- * what is queued; so it takes no lock that a thread may hold which allocates. It returns, and attaches or detaches nothing. NULL
- * removes it. HW_ESTATE: it is being called. */
+ * that a collection has queued. Several threads may be inside it at a time, each once: one that waits there keeps no other from what is
+ * queued. It may do what its thread may: allocate, collect, take what is queued; so it takes no lock that a thread may hold which
+ * allocates. It returns, without a jump or an exception, and attaches or detaches nothing. NULL removes it. HW_ESTATE: it is being
+ * called. */
 typedef void (*hw_finalize_fn)(void *arg);
 hw_status hw_finalize_call(hw_heap *heap, hw_finalize_queue queue, hw_finalize_fn fn, void *arg, hw_error *why);
 

@@ -278,7 +278,16 @@ pub unsafe extern "C" fn hw_finalize_call(
 ) -> Status {
     let set = || {
         let heap = heap.ok_or(Error::Null("heap"))?;
-        let call = f.map(|function| FinalizerCall { function, argument: arg });
+        let call = f.map(|f| {
+            // SAFETY: a function that does not unwind is also one that may.
+            let function = unsafe {
+                core::mem::transmute::<
+                    unsafe extern "C" fn(*mut c_void),
+                    unsafe extern "C-unwind" fn(*mut c_void),
+                >(f)
+            };
+            FinalizerCall { function, argument: arg, most_nested: 1 }
+        });
         // SAFETY: contract 2.
         Ok(unsafe { heap.heap.call_when_finalized(FinalizerQueue::from_bits(queue), call) }?)
     };

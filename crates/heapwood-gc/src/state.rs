@@ -27,6 +27,7 @@ pub(crate) use ambiguous_words::{ANY, MOST_BEFORE};
 pub(crate) use cycles::Cycles;
 pub(crate) use ephemerons::{Ephemeron, Ephemerons, List, OfMarking, PendingIndex};
 pub use finalizers::FinalizerCall;
+pub(crate) use finalizers::MOST_NESTED;
 pub(crate) use finalizers::wait_until_queued;
 pub(crate) use finalizers::{
     AddError, AfterMet, CancelError, ENTRY, FinalizerKind, FinalizerOrder, Finalizers, FinalizersInPause,

@@ -151,7 +151,7 @@ impl Mutator {
             // A thread that cannot collect leaves it to the next.
             let _ = self.make_posted();
         }
-        if state.finalizers().calls() {
+        if self.has_finalizers_to_call() {
             self.call_finalizers();
         }
         if let Some(kind) = state.stress().filter(|_| space.collections_off() == 0) {
@@ -209,7 +209,7 @@ impl Mutator {
                 ),
             };
             mine += (collected.map_err(AllocError::Misuse)? && !due) as u32;
-            if state.finalizers().calls() {
+            if self.has_finalizers_to_call() {
                 self.call_finalizers();
             }
         }

@@ -157,6 +157,7 @@ impl Drop for Attached<'_> {
 unsafe fn detach(this: NonNull<Mutator>) {
     // SAFETY: contract 1.
     unsafe {
+        this.as_ref().leave_finalizer_calls();
         this.as_ref().give_up();
         leave_registry(this);
     }
@@ -183,6 +184,7 @@ fn thread_ends() {
     let record = record();
     // First gives up in all heaps: while it waits in one for a collection to end, no collection of another waits for
     // it.
+    record.iter().for_each(Mutator::leave_finalizer_calls);
     record.iter().for_each(Mutator::give_up);
     while let Some(mutator) = record.iter().next().map(NonNull::from) {
         // SAFETY: it is attached to the thread that is ending, which does not use the heap any more.

@@ -6,8 +6,9 @@ use super::finalize::FinalizerQueue;
 use crate::error::{FinalizeError, MisuseError};
 use crate::heap::Heap;
 use crate::mutator::Mutator;
+use crate::mutator::finalizer_calls::Call;
 use crate::process::record;
-use crate::state::{FinalizerCall, wait_until_queued};
+use crate::state::{FinalizerCall, MOST_NESTED, wait_until_queued};
 use core::time::Duration;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::threads::sync::{Futex, wait, wait_for};
@@ -74,14 +75,15 @@ impl Heap {
     }
 
     /// Has a function called when something was queued, by the next thread that allocates on its slow path, before its object is
-    /// made: once for all that one collection has queued, on one thread at a time. `None` removes it.
+    /// made: once for all that one collection has queued. Several threads may be inside it at a time, so that one that waits in it
+    /// keeps no other from what is queued. `None` removes it.
     ///
     /// # Errors
     /// There is no such queue, or its function is being called.
     ///
     /// # Safety
     /// 1. Until it is removed, or the queue has ended, any attached thread may call the function with its argument.
-    /// 2. The function returns, and its thread is attached then as it was before.
+    /// 2. The function returns, or is left by longjmp or an exception, with its thread attached as it was before.
     pub unsafe fn call_when_finalized(
         &self,
         queue: FinalizerQueue,
@@ -94,21 +96,79 @@ impl Heap {
     }
 }
 
+/// Ends a call, also if an exception leaves it.
+struct CallEnd<'m> {
+    mutator: &'m Mutator,
+    frame: usize,
+    has_returned: bool,
+}
+
+impl Drop for CallEnd<'_> {
+    fn drop(&mut self) {
+        self.mutator.end_calls(self.frame, |frame| self.has_returned && frame == self.frame);
+    }
+}
+
 impl Mutator {
+    /// Whether finalisers are to be called, or calls are under way, of which one may have been left.
+    #[inline(always)]
+    pub(crate) fn has_finalizers_to_call(&self) -> bool {
+        self.shared().finalizers().calls() || self.finalizer_calls().depth() != 0
+    }
+
     /// Calls the function of a queue to which something has come. If there are more, or it has brought more, the next slow path does.
     #[cold]
     #[inline(never)]
     pub(crate) fn call_finalizers(&self) {
-        let finalizers = self.shared().finalizers();
-        let taken = {
-            let _no_preempt = self.record().no_preempt();
-            finalizers.take_call()
-        };
-        if let Some((at, FinalizerCall { function, argument })) = taken {
+        self.in_call(|depth| {
+            let taken = {
+                let _no_preempt = self.record().no_preempt();
+                self.shared().finalizers().take_call(depth)
+            };
             // SAFETY: as `Heap::call_when_finalized` was promised.
-            unsafe { function(argument) };
-            let _no_preempt = self.record().no_preempt();
-            finalizers.end_call(at);
+            taken.map(|(queue, call)| (Some(queue), move || unsafe { (call.function)(call.argument) }))
+        });
+    }
+
+    /// Runs `f`, which calls finalisers, and counts as a call of a queue's function. Returns false, and does not run it, inside
+    /// `most` such calls, or ten.
+    #[inline(never)]
+    pub fn nest_finalizers(&self, most: usize, f: impl FnOnce()) -> bool {
+        let mut is_run = false;
+        self.in_call(|depth| {
+            is_run = depth < most.min(MOST_NESTED);
+            is_run.then_some((None, f))
+        });
+        is_run
+    }
+
+    /// Runs what `take` returns for the number of calls under way.
+    #[inline(always)]
+    fn in_call<F: FnOnce()>(&self, take: impl FnOnce(usize) -> Option<(Option<usize>, F)>) {
+        let here = 0u8;
+        let frame = &raw const here as usize;
+        self.end_calls(frame, |_| false);
+        if let Some((queue, call)) = take(self.finalizer_calls().depth()) {
+            self.finalizer_calls().begin(Call { frame, queue });
+            let mut end = CallEnd { mutator: self, frame, has_returned: false };
+            call();
+            end.has_returned = true;
         }
+    }
+
+    /// Ends the calls whose frames lie at most so far up the stack. Those that have not returned were left: others go on with what is
+    /// on their queues.
+    fn end_calls(&self, most: usize, has_returned: impl Fn(usize) -> bool) {
+        while let Some(Call { frame, queue }) = self.finalizer_calls().end_below(most) {
+            if let Some(queue) = queue {
+                let _no_preempt = self.record().no_preempt();
+                self.shared().finalizers().end_call(queue, !has_returned(frame));
+            }
+        }
+    }
+
+    /// The thread leaves its heap.
+    pub(super) fn leave_finalizer_calls(&self) {
+        self.end_calls(usize::MAX, |_| false);
     }
 }

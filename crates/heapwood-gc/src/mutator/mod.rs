@@ -18,6 +18,7 @@
 //! | `type_cache` | the cache of their shapes |
 //! | `region` | how long it has been in a blocking region |
 //! | `registry` | all mutators of a heap, and stopping them |
+//! | `finalizer_calls` | calls of finalisers that are under way on a thread |
 //! | `program_call` | calls of the program in the middle of a collection |
 //! | `model` | loom's models of `stop`, `thread_record` and `registry` |
 //!
@@ -27,6 +28,7 @@
 //! `entry/attach.rs` and `allocate.rs`, above this folder.
 
 pub(crate) mod barrier;
+pub(crate) mod finalizer_calls;
 pub(crate) mod interrupt;
 #[cfg(all(test, loom))]
 mod model;
@@ -53,6 +55,7 @@ use core::mem::offset_of;
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
+use finalizer_calls::FinalizerCalls;
 use heapwood_heap::{
     Address, AllocBuffer, MAX_SHAPES, Object, ObjectInfo, Owner, ShapeId, ThreadCache, publication,
 };
@@ -92,6 +95,8 @@ pub struct Mutator {
     /// The types that its thread allocates.
     type_cache: TypeCache,
     client: Client,
+    /// Calls of finalisers that are under way on its thread.
+    finalizer_calls: FinalizerCalls,
     /// Called, on its thread, when it is taken from that.
     farewell: Cell<Option<fn()>>,
     /// The spans and pages that its thread owns, beside the allocation buffers. Few of its last pages are ever touched.
@@ -157,8 +162,15 @@ impl Mutator {
             (&raw mut (*place).shades).write(ShadeBuffer::new());
             (*place).type_cache.set_writes_whole(false);
             (&raw mut (*place).client).write_bytes(0, 1);
+            (&raw mut (*place).finalizer_calls).write(FinalizerCalls::new());
             (&raw mut (*place).farewell).write(Cell::new(None));
         }
+    }
+
+    /// The calls of finalisers that are under way on its thread.
+    #[inline(always)]
+    pub(crate) fn finalizer_calls(&self) -> &FinalizerCalls {
+        &self.finalizer_calls
     }
 
     /// Takes the mutator from its thread. It needs nothing of the stack, so it may run on any stack; a collector then

@@ -143,6 +143,8 @@ impl Forks for Heap {
         let mine = record().iter().filter(|m| core::ptr::eq(m.heap(), self));
         mine.for_each(|m| m.enter_child(thread_id()));
         self.registry().adopt(thread_pointer());
+        let mine = record().iter().filter(|m| core::ptr::eq(m.heap(), self));
+        state.finalizers().leave_calls_of_others(mine.flat_map(|m| m.finalizer_calls().queues()));
         collector.roots().stacks().lock().forget_threads_but(thread_pointer());
         self.background().forget_thread();
         self.marker().forget_thread();

@@ -49,7 +49,7 @@ fn run(unmaps: bool, stop: StopFunction) -> c_int {
     if unmaps {
         heap.memory().release_free();
     }
-    finalizers::notify_or_invoke();
+    finalizers::after_collection(mutator);
     1
 }
 

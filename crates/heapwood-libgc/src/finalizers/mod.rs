@@ -22,7 +22,9 @@ use crate::threads::lock::Locked;
 use core::ffi::{c_int, c_void};
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicU64, Ordering};
-use heapwood_gc::{FinalizeError, FinalizeOrder, FinalizerCall, FinalizerQueue, FinalizerToken, Mutator};
+use heapwood_gc::{
+    FinalizeError, FinalizeOrder, FinalizerCall, FinalizerQueue, FinalizerToken, Heap, Mutator,
+};
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{MappedArray, OsError, SYSTEM};
 
@@ -150,9 +152,8 @@ fn queue(order: Order) -> FinalizerQueue {
         return FinalizerQueue::from_bits(made);
     }
     let Ok(new) = heap().new_finalizer_queue() else { return FinalizerQueue::default() };
-    let (call, bits) = (FinalizerCall { function: ready, argument: null_mut() }, new.to_bits());
-    // SAFETY: the function may be called by any thread, and returns as it was called.
-    let _ = unsafe { heap().call_when_finalized(new, Some(call)) };
+    let bits = new.to_bits();
+    call_when_ready(heap(), new);
     match LAST.compare_exchange(0, bits, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => new,
         Err(other) => {
@@ -163,19 +164,31 @@ fn queue(order: Order) -> FinalizerQueue {
 }
 
 /// The heap was made: it tells of what it queues.
-pub(crate) fn begin(heap: &heapwood_gc::Heap) {
-    let call = FinalizerCall { function: ready, argument: null_mut() };
-    // SAFETY: the function may be called by any thread, and returns as it was called.
-    let _ = unsafe { heap.call_when_finalized(FinalizerQueue::default(), Some(call)) };
+pub(crate) fn begin(heap: &Heap) {
+    call_when_ready(heap, FinalizerQueue::default());
+}
+
+/// Calls of finalizers inside each other that the program does not ask for, on one thread.
+const MOST_NESTED: u32 = 10;
+
+fn call_when_ready(heap: &Heap, queue: FinalizerQueue) {
+    let call = FinalizerCall { function: ready, argument: null_mut(), most_nested: MOST_NESTED };
+    // SAFETY: any thread may call the function; it returns, or a finalizer of the program leaves it.
+    let _ = unsafe { heap.call_when_finalized(queue, Some(call)) };
 }
 
 /// Something was queued. Called where a thread allocates.
-unsafe extern "C" fn ready(_: *mut c_void) {
+unsafe extern "C-unwind" fn ready(_: *mut c_void) {
     notify_or_invoke();
 }
 
-/// What libgc does after a collection that has made finalizers ready.
-pub(crate) fn notify_or_invoke() {
+/// A collection that the program has asked for may have made finalizers ready.
+pub(crate) fn after_collection(mutator: &Mutator) {
+    mutator.nest_finalizers(MOST_NESTED as usize, notify_or_invoke);
+}
+
+/// What libgc does then.
+fn notify_or_invoke() {
     if settings::finalize_on_demand() == 0 {
         invoke();
     } else if should_invoke() != 0

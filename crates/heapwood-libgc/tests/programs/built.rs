@@ -57,15 +57,16 @@ pub(crate) fn folder() -> PathBuf {
     made.clone()
 }
 
-/// The C compiler, if it is here and finds gc.h. Says what is missing.
-pub(crate) fn compiler() -> Option<Command> {
-    static MISSING: OnceLock<Option<String>> = OnceLock::new();
-    let name = std::env::var("CC").unwrap_or_else(|_| "cc".into());
-    let missing = MISSING.get_or_init(|| {
+/// The compiler of C or C++, if it is here and finds gc.h. Says what is missing.
+pub(crate) fn compiler(is_cpp: bool) -> Option<Command> {
+    static MISSING: [OnceLock<Option<String>>; 2] = [const { OnceLock::new() }; 2];
+    let (variable, usual) = if is_cpp { ("CXX", "c++") } else { ("CC", "cc") };
+    let name = std::env::var(variable).unwrap_or_else(|_| usual.into());
+    let missing = MISSING[usize::from(is_cpp)].get_or_init(|| {
         let source = Path::new(OUT).join("has-gc.c");
         std::fs::write(&source, "#include <gc.h>\n").unwrap();
         match Command::new(&name).arg("-fsyntax-only").arg(&source).output() {
-            Err(e) => Some(format!("there is no C compiler ({name}: {e})")),
+            Err(e) => Some(format!("there is no compiler ({name}: {e})")),
             Ok(output) if !output.status.success() => Some("there is no gc.h (Debian: libgc-dev)".into()),
             Ok(_) => None,
         }

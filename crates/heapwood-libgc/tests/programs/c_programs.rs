@@ -7,20 +7,23 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Compiles a program; `None` without gc.h.
 fn compile(name: &str, is_static: bool) -> Option<PathBuf> {
-    let mut cc = compiler()?;
+    let is_cpp = Path::new(CRATE).join("tests/c").join(name).with_extension("cc").exists();
+    let mut cc = compiler(is_cpp)?;
     // Several tests compile a source at once: one would find the other's program being written.
     static COMPILED: AtomicUsize = AtomicUsize::new(0);
     let number = COMPILED.fetch_add(1, Ordering::Relaxed);
     let program = Path::new(OUT).join(format!("libgc-{name}-{}-{number}", std::process::id()));
     cc.args([
-        "-std=gnu11",
+        if is_cpp { "-std=gnu++17" } else { "-std=gnu11" },
         "-O1",
         "-Wall",
         "-Wextra",
         "-Wno-deprecated-declarations",
         "-Wno-unused-parameter",
     ]);
-    cc.arg(Path::new(CRATE).join("tests/c").join(name).with_extension("c")).arg("-o").arg(&program);
+    cc.arg(Path::new(CRATE).join("tests/c").join(name).with_extension(if is_cpp { "cc" } else { "c" }))
+        .arg("-o")
+        .arg(&program);
     match is_static {
         true => cc.arg(library().join("libgc.a")),
         // As a program that was built with the system's library: it asks for libgc.so.1, wherever that is.
@@ -60,7 +63,7 @@ macro_rules! programs {
 
 programs! {
     trees sizes kinds finalizers links threads settings fork callbacks disable others handover dls displacements queue roots unload
-    stacks loader storm collectors idle masked confined threadless
+    stacks loader storm collectors idle masked confined threadless nested left waits throws
 }
 
 #[test]

@@ -33,6 +33,7 @@ pub(crate) use pause::FinalizersInPause;
 pub(crate) use queues::{QueueError, QueueNumber, Taken};
 pub(crate) use table::{AddError, CancelError, Pass, Registration};
 pub use telling::FinalizerCall;
+pub(crate) use telling::MOST_NESTED;
 pub(crate) use telling::wait_until_queued;
 
 use crate::lock_order::FINALIZERS;
@@ -170,14 +171,19 @@ impl Finalizers {
         self.counts.untold.calls()
     }
 
-    /// Takes a function that is to be called, with the place of its queue.
-    pub(crate) fn take_call(&self) -> Option<(usize, FinalizerCall)> {
-        self.counts.untold.take_call(&self.table)
+    /// Takes a function that is to be called inside so many calls, with the place of its queue.
+    pub(crate) fn take_call(&self, depth: usize) -> Option<(usize, FinalizerCall)> {
+        self.counts.untold.take_call(&self.table, depth)
     }
 
-    /// The function of the queue at this place has returned.
-    pub(crate) fn end_call(&self, at: usize) {
-        self.counts.untold.end_call(&self.table, at);
+    /// A call of the function of the queue at this place has returned, or was left.
+    pub(crate) fn end_call(&self, at: usize, is_left: bool) {
+        self.counts.untold.end_call(&self.table, at, is_left);
+    }
+
+    /// In a forked child: all calls were left but this thread's, of the queues at these places.
+    pub(crate) fn leave_calls_of_others(&self, mut here: impl Iterator<Item = usize>) {
+        self.counts.untold.leave_others(&self.table, &mut here);
     }
 
     /// Whether objects are registered, or on a queue.

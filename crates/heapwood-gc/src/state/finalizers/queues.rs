@@ -259,12 +259,23 @@ impl Tells for Queues {
         (0..self.used.get()).fold(false, |calls, number| self.get(number).telling.tell() | calls)
     }
 
-    fn take_call(&self) -> Option<(usize, FinalizerCall)> {
-        (0..self.used.get()).find_map(|at| self.get(at).telling.take_call().map(|call| (at, call)))
+    fn take_call(&self, depth: usize) -> Option<(usize, FinalizerCall)> {
+        (0..self.used.get()).find_map(|at| self.get(at).telling.take_call(depth).map(|call| (at, call)))
     }
 
-    fn end_call(&self, at: usize) -> bool {
-        self.get(at).telling.end_call()
+    fn is_called(&self) -> bool {
+        (0..self.used.get()).any(|number| self.get(number).telling.is_called())
+    }
+
+    fn end_call(&self, at: usize, is_left: bool) {
+        let queue = self.get(at);
+        queue.telling.end_call(is_left && queue.queued.get() != 0);
+    }
+
+    fn leave_others(&self, here: &mut dyn Iterator<Item = usize>) {
+        let queues = || (0..self.used.get()).map(|number| self.get(number));
+        queues().for_each(|queue| queue.telling.leave_all(queue.queued.get() != 0));
+        here.for_each(|at| self.get(at).telling.is_here());
     }
 }
 

@@ -394,12 +394,20 @@ impl Tells for Table {
         self.queues.tell()
     }
 
-    fn take_call(&self) -> Option<(usize, FinalizerCall)> {
-        self.queues.take_call()
+    fn take_call(&self, depth: usize) -> Option<(usize, FinalizerCall)> {
+        self.queues.take_call(depth)
     }
 
-    fn end_call(&self, at: usize) -> bool {
-        self.queues.end_call(at)
+    fn is_called(&self) -> bool {
+        self.queues.is_called()
+    }
+
+    fn end_call(&self, at: usize, is_left: bool) {
+        self.queues.end_call(at, is_left);
+    }
+
+    fn leave_others(&self, here: &mut dyn Iterator<Item = usize>) {
+        self.queues.leave_others(here);
     }
 }
 

@@ -1,7 +1,7 @@
 //! How a program is told that a queue has something: a word to wait on, an eventfd, a function that is called where a thread
 //! allocates. All are told after the pause, when the threads go on, and once for all that the pause has queued. Invariants: who looks at
-//! a queue, finds it empty and then waits for its word to change misses nothing; a queue's function runs on one thread at a time,
-//! and never inside itself.
+//! a queue, finds it empty and then waits for its word to change misses nothing; a queue's function that was left before it had
+//! emptied the queue is called again.
 
 use core::cell::Cell;
 use core::ffi::{c_int, c_void};
@@ -10,13 +10,18 @@ use heapwood_os::process::eventfd;
 use heapwood_os::threads::lock_order::LockRank;
 use heapwood_os::threads::sync::{AtomicU32, Futex, Ordering, wake};
 
+/// The most calls inside each other on one thread.
+pub(crate) const MOST_NESTED: usize = 10;
+
 /// A function of the program, called with its argument where a thread allocates after something was queued.
 #[derive(Clone, Copy, Debug)]
 pub struct FinalizerCall {
     /// It may use the heap as the thread that calls may: it allocates, collects, takes what is queued.
-    pub function: unsafe extern "C" fn(*mut c_void),
+    pub function: unsafe extern "C-unwind" fn(*mut c_void),
     /// Its argument.
     pub argument: *mut c_void,
+    /// How many calls there may be inside each other on one thread: with 1 it is never called inside itself. At most 10.
+    pub most_nested: u32,
 }
 
 // SAFETY: who sets it promises that any thread may call the function with the argument.
@@ -26,10 +31,14 @@ unsafe impl Send for FinalizerCall {}
 pub(super) trait Tells {
     /// Tells what was queued; whether functions are to be called.
     fn tell(&self) -> bool;
-    /// Takes a function that is to be called, and the place of its queue.
-    fn take_call(&self) -> Option<(usize, FinalizerCall)>;
-    /// The function of the queue at this place has returned; whether it is to be called again.
-    fn end_call(&self, at: usize) -> bool;
+    /// Takes a function that is to be called inside so many calls, and the place of its queue.
+    fn take_call(&self, depth: usize) -> Option<(usize, FinalizerCall)>;
+    /// Whether a function is to be called.
+    fn is_called(&self) -> bool;
+    /// A call of the function of the queue at this place has returned, or was left.
+    fn end_call(&self, at: usize, is_left: bool);
+    /// All calls were left but those of the queues at these places.
+    fn leave_others(&self, here: &mut dyn Iterator<Item = usize>);
 }
 
 /// What a heap's threads look at without the lock: whether there is something to tell, and something to call.
@@ -69,25 +78,41 @@ impl Untold {
         self.calls.store(calls.into(), Ordering::Relaxed);
     }
 
-    /// Takes a function that is to be called, with the place of its queue.
+    /// Takes a function that is to be called inside so many calls, with the place of its queue.
     pub(super) fn take_call<T: Tells, const RANK: LockRank>(
         &self,
         table: &Lock<Option<T>, RANK>,
+        depth: usize,
     ) -> Option<(usize, FinalizerCall)> {
         let table = table.lock();
-        let call = table.as_ref().and_then(T::take_call);
-        if call.is_none() {
-            self.set_calls(false);
-        }
+        let table = table.as_ref()?;
+        let call = table.take_call(depth);
+        self.set_calls(table.is_called());
         call
     }
 
-    /// The function of the queue at this place has returned.
-    pub(super) fn end_call<T: Tells, const RANK: LockRank>(&self, table: &Lock<Option<T>, RANK>, at: usize) {
-        if let Some(table) = table.lock().as_ref()
-            && table.end_call(at)
-        {
-            self.set_calls(true);
+    /// A call of the function of the queue at this place has returned, or was left.
+    pub(super) fn end_call<T: Tells, const RANK: LockRank>(
+        &self,
+        table: &Lock<Option<T>, RANK>,
+        at: usize,
+        is_left: bool,
+    ) {
+        if let Some(table) = table.lock().as_ref() {
+            table.end_call(at, is_left);
+            self.set_calls(table.is_called());
+        }
+    }
+
+    /// In a forked child: all calls were left but those of the queues at these places.
+    pub(super) fn leave_others<T: Tells, const RANK: LockRank>(
+        &self,
+        table: &Lock<Option<T>, RANK>,
+        here: &mut dyn Iterator<Item = usize>,
+    ) {
+        if let Some(table) = table.lock().as_ref() {
+            table.leave_others(here);
+            self.set_calls(table.is_called());
         }
     }
 }
@@ -118,12 +143,13 @@ pub(super) struct Telling {
     fd: Cell<c_int>,
     function: Cell<usize>,
     argument: Cell<usize>,
+    most_nested: Cell<u32>,
+    /// Calls that are under way.
+    running: Cell<u32>,
     /// Something was queued, and nobody told.
     is_due: Cell<bool>,
     /// The function is to be called.
     is_called: Cell<bool>,
-    /// It is running.
-    is_running: Cell<bool>,
 }
 
 impl Default for Telling {
@@ -133,9 +159,10 @@ impl Default for Telling {
             fd: Cell::new(0),
             function: Cell::new(0),
             argument: Cell::new(0),
+            most_nested: Cell::new(0),
+            running: Cell::new(0),
             is_due: Cell::new(false),
             is_called: Cell::new(false),
-            is_running: Cell::new(false),
         }
     }
 }
@@ -178,33 +205,55 @@ impl Telling {
 
     /// Sets the function; false if the one before is running.
     pub(super) fn set_call(&self, call: Option<FinalizerCall>) -> bool {
-        let is_free = !self.is_running.get();
+        let is_free = self.running.get() == 0;
         if is_free {
             self.function.set(call.map_or(0, |call| call.function as usize));
             self.argument.set(call.map_or(0, |call| call.argument as usize));
+            self.most_nested.set(call.map_or(0, |call| call.most_nested));
             self.is_called.set(false);
         }
         is_free
     }
 
-    /// Takes the function, if it is to be called and does not run.
-    pub(super) fn take_call(&self) -> Option<FinalizerCall> {
-        let takes = self.is_called.get() && !self.is_running.get();
+    /// Takes the function, if it is to be called, also inside so many calls.
+    pub(super) fn take_call(&self, depth: usize) -> Option<FinalizerCall> {
+        let most_nested = self.most_nested.get();
+        let takes = self.is_called.get() && depth < MOST_NESTED.min(most_nested as usize);
         takes.then(|| {
             self.is_called.set(false);
-            self.is_running.set(true);
+            self.is_here();
             // SAFETY: `set_call` stored such a function, and no call is due without one.
             let function = unsafe {
-                core::mem::transmute::<usize, unsafe extern "C" fn(*mut c_void)>(self.function.get())
+                core::mem::transmute::<usize, unsafe extern "C-unwind" fn(*mut c_void)>(self.function.get())
             };
-            FinalizerCall { function, argument: self.argument.get() as *mut c_void }
+            FinalizerCall { function, argument: self.argument.get() as *mut c_void, most_nested }
         })
     }
 
-    /// The function has returned; whether it is to be called again.
-    pub(super) fn end_call(&self) -> bool {
-        self.is_running.set(false);
+    /// Whether the function is to be called.
+    pub(super) fn is_called(&self) -> bool {
         self.is_called.get()
+    }
+
+    /// A call is under way.
+    pub(super) fn is_here(&self) {
+        self.running.set(self.running.get() + 1);
+    }
+
+    /// A call has ended; it is to come `again` if it has left something.
+    pub(super) fn end_call(&self, again: bool) {
+        self.running.set(self.running.get() - 1);
+        if again && self.function.get() != 0 {
+            self.is_called.set(true);
+        }
+    }
+
+    /// All calls have ended.
+    pub(super) fn leave_all(&self, again: bool) {
+        if self.running.get() != 0 {
+            self.running.set(1);
+            self.end_call(again);
+        }
     }
 
     /// The queue ends, or its heap: nobody waits for it any more.

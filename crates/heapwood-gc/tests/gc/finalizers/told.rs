@@ -137,7 +137,7 @@ struct Called<'h> {
     taken: AtomicUsize,
 }
 
-unsafe extern "C" fn called(argument: *mut c_void) {
+unsafe extern "C-unwind" fn called(argument: *mut c_void) {
     // SAFETY: the test passes such a struct, which outlives the heap's use of it.
     let called = unsafe { &*argument.cast::<Called<'_>>() };
     assert_eq!(called.depth.fetch_add(1, Ordering::Relaxed), 0, "it runs inside itself");
@@ -171,7 +171,8 @@ fn a_function_is_called_where_the_thread_allocates() {
             calls: AtomicUsize::new(0),
             taken: AtomicUsize::new(0),
         };
-        let call = FinalizerCall { function: called, argument: (&raw const own).cast_mut().cast() };
+        let call =
+            FinalizerCall { function: called, argument: (&raw const own).cast_mut().cast(), most_nested: 1 };
         // SAFETY: the function and its argument stay until it is removed.
         unsafe { heap.call_when_finalized(OWN, Some(call)) }.unwrap();
         let allocate = || (0..5000).for_each(|_| _ = new(&mutator, node_type(&heap)));

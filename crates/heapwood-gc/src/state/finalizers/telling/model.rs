@@ -1,7 +1,7 @@
 //! Telling under loom: pauses that queue and tell, threads that wait, take, and call a queue's function where they allocate. The table is
 //! one of a queue without entries, of which only the number counts; locks, flags, words and descriptors are the product's.
 //! Invariants: no thread sleeps beside an entry that nobody takes; an entry is told at least once in each way, and at most once for
-//! each pause; the function runs on one thread at a time.
+//! each pause.
 
 use super::*;
 use heapwood_os::threads::lock_order::UNORDERED;
@@ -13,8 +13,7 @@ use loom::sync::Arc;
 struct Table {
     queued: Cell<usize>,
     telling: Telling,
-    /// Calls that run, and those that have ended.
-    running: Cell<usize>,
+    /// Calls that have ended.
     ended: Cell<usize>,
 }
 
@@ -23,13 +22,19 @@ impl Tells for Table {
         self.telling.tell()
     }
 
-    fn take_call(&self) -> Option<(usize, FinalizerCall)> {
-        self.telling.take_call().map(|call| (0, call))
+    fn take_call(&self, depth: usize) -> Option<(usize, FinalizerCall)> {
+        self.telling.take_call(depth).map(|call| (0, call))
     }
 
-    fn end_call(&self, _: usize) -> bool {
-        self.telling.end_call()
+    fn is_called(&self) -> bool {
+        self.telling.is_called()
     }
+
+    fn end_call(&self, _: usize, is_left: bool) {
+        self.telling.end_call(is_left && self.queued.get() != 0);
+    }
+
+    fn leave_others(&self, _: &mut dyn Iterator<Item = usize>) {}
 }
 
 struct World {
@@ -42,17 +47,18 @@ unsafe impl Sync for World {}
 // SAFETY: as above.
 unsafe impl Send for World {}
 
-unsafe extern "C" fn take_all(world: *mut c_void) {
+unsafe extern "C-unwind" fn take_all(world: *mut c_void) {
     // SAFETY: the world outlives its threads.
     let world = unsafe { &*world.cast::<World>() };
-    world.with(|table| {
-        assert_eq!(table.running.replace(1), 0, "the function runs inside itself");
-    });
     while world.take() {}
-    world.with(|table| {
-        table.running.set(0);
-        table.ended.set(table.ended.get() + 1);
-    });
+    world.with(|table| table.ended.set(table.ended.get() + 1));
+}
+
+/// Takes one, and is left.
+unsafe extern "C-unwind" fn take_one(world: *mut c_void) {
+    // SAFETY: as above.
+    let world = unsafe { &*world.cast::<World>() };
+    world.take();
 }
 
 impl World {
@@ -114,11 +120,11 @@ impl World {
     /// The slow path of an allocation.
     fn allocate(&self) {
         if self.untold.calls()
-            && let Some((at, call)) = self.untold.take_call(&self.table)
+            && let Some((at, call)) = self.untold.take_call(&self.table, 0)
         {
-            // SAFETY: the function is `take_all`.
+            // SAFETY: the function is one of the two above.
             unsafe { (call.function)(call.argument) };
-            self.untold.end_call(&self.table, at);
+            self.untold.end_call(&self.table, at, call.most_nested == LEFT);
         }
     }
 }
@@ -181,9 +187,16 @@ fn what_two_pauses_queue_is_told_by_one_of_them() {
     );
 }
 
+/// The depth of calls that are left.
+const LEFT: u32 = 2;
+
+fn set(world: &Arc<World>, function: unsafe extern "C-unwind" fn(*mut c_void), most_nested: u32) {
+    let call = FinalizerCall { function, argument: Arc::as_ptr(world) as *mut c_void, most_nested };
+    assert!(world.with(|table| table.telling.set_call(Some(call))));
+}
+
 fn set_function(world: &Arc<World>) {
-    let argument = Arc::as_ptr(world) as *mut c_void;
-    assert!(world.with(|table| table.telling.set_call(Some(FinalizerCall { function: take_all, argument }))));
+    set(world, take_all, 1);
 }
 
 /// Whoever allocates next calls what is left.
@@ -195,7 +208,7 @@ fn is_called(world: &World) {
 }
 
 #[test]
-fn a_function_is_called_for_each_entry_and_never_inside_itself() {
+fn a_function_is_called_for_each_entry() {
     let acts: &[fn(&World)] = &[
         World::allocate,
         |world| {
@@ -219,6 +232,23 @@ fn a_function_is_called_for_what_comes_while_another_thread_tells() {
         world.pause();
     }];
     play(acts, set_function, is_called);
+}
+
+/// A function that was left, or is under way, keeps no other thread from the rest of the queue.
+#[test]
+fn a_function_that_was_left_is_called_again() {
+    let acts: &[fn(&World)] = &[World::allocate, |world| {
+        world.pause_of_two();
+        world.allocate();
+    }];
+    play(
+        acts,
+        |world| set(world, take_one, LEFT),
+        |world| {
+            (0..3).for_each(|_| world.allocate());
+            assert!(!world.take() && !world.untold.calls());
+        },
+    );
 }
 
 #[test]
