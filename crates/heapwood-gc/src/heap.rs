@@ -358,7 +358,10 @@ impl Heap {
     /// A collection has ended: the heap's own thread may have something to do.
     fn collected(&self) {
         self.background.is_wanted();
-        self.state.wakeup().collected();
+        match self.background.is_here() {
+            true => self.state.wakeup().collected(),
+            false => self.memory().release_at_collection(self.state.cycles().goal().load(Ordering::Relaxed)),
+        }
     }
 
     /// Collects, on a thread without a running mutator, unless collections are off; whether it has. No other collection begins

@@ -2,6 +2,7 @@
 //! signals stop the thread and the process forks.
 
 use crate::background::Background;
+use crate::policy::ReleasePolicy;
 use crate::process::record;
 use crate::state::State;
 use heapwood_heap::Sweeping;
@@ -27,6 +28,18 @@ impl<'h> HeapMemory<'h> {
         let released = self.release_all();
         self.background.job().figures().count_released(released);
         released
+    }
+
+    /// After a collection of a heap whose own thread is not there: gives back a part of the memory that is too much for this goal.
+    pub(crate) fn release_at_collection(self, goal: usize) {
+        let memory = self.state.space().memory();
+        let mut left = ReleasePolicy::at_collection(memory.resident_outside_arenas(), goal);
+        while left > 0
+            && let Some((bytes, true)) = self.slice_of_work(|| memory.release_some(Effort::Full))
+        {
+            self.background.job().figures().count_released(bytes);
+            left = left.saturating_sub(bytes);
+        }
     }
 
     /// Sweeps all unswept spans, and waits for other threads that sweep.

@@ -1,6 +1,6 @@
 //! Release: which memory of a heap goes back to the kernel. A heap keeps what it needs until its next collection, and a tenth.
 //! One that is half as large again as its goal, as after a spike, has become far larger than it needs: after a second memory
-//! that was in use a moment ago goes, too. Invariant: what a heap needs until its next collection stays.
+//! that was in use a moment ago goes, too. A heap without a thread of its own gives a part back at each collection. Invariant: what a heap needs until its next collection stays.
 
 use super::tunables::release::*;
 use core::time::Duration;
@@ -25,7 +25,18 @@ pub(crate) struct ReleasePolicy {
 impl ReleasePolicy {
     /// Whether a heap keeps all of its memory, in bytes, with this goal.
     pub(crate) fn keeps(backed: usize, goal: usize) -> bool {
-        backed <= goal.saturating_add(goal / KEPT_PART)
+        Self::too_much(backed, goal) == 0
+    }
+
+    /// What it has more than it keeps.
+    fn too_much(backed: usize, goal: usize) -> usize {
+        backed.saturating_sub(goal.saturating_add(goal / KEPT_PART))
+    }
+
+    /// The bytes that a collection gives back of a heap without a thread for it.
+    pub(crate) fn at_collection(backed: usize, goal: usize) -> usize {
+        let too_much = Self::too_much(backed, goal);
+        (too_much / COLLECTION_PART).clamp(LEAST_AT_COLLECTION, MOST_AT_COLLECTION).min(too_much)
     }
 
     /// What goes back of a heap with so much memory, at the time that `now` tells.
@@ -49,6 +60,21 @@ impl ReleasePolicy {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn collections_give_back_what_is_too_much() {
+        const MIB: usize = 1 << 20;
+        let mut backed = 700 * MIB;
+        let parts: Vec<_> = core::iter::from_fn(|| {
+            let part = ReleasePolicy::at_collection(backed, 50 * MIB);
+            backed -= part;
+            (part > 0).then_some(part / MIB)
+        })
+        .collect();
+        assert_eq!(parts, [161, 120, 90, 68, 51, 38, 28, 21, 16, 16, 16, 16, 0]);
+        assert_eq!(backed, 55 * MIB);
+        assert_eq!(ReleasePolicy::at_collection(usize::MAX, 0), 256 * MIB);
+    }
 
     #[test]
     fn what_is_far_too_much_goes_after_a_second_until_nothing_is_left_of_it() {

@@ -119,6 +119,10 @@ pub(super) mod release {
     pub(in crate::policy) const KEPT_PART: usize = 10;
     /// A heap is far larger than it needs if its memory exceeds the goal by this part.
     pub(in crate::policy) const FAR_PART: usize = 2;
+    /// What one collection gives back of a heap without a thread of its own: this part of what is too much, or this much.
+    pub(in crate::policy) const COLLECTION_PART: usize = 4;
+    pub(in crate::policy) const LEAST_AT_COLLECTION: usize = 16 << 20;
+    pub(in crate::policy) const MOST_AT_COLLECTION: usize = 256 << 20;
     /// If it has been so for this long, memory that was in use a moment ago goes, too.
     pub(in crate::policy) const LONG_FAR: Duration = Duration::from_secs(1);
 }
