@@ -16,6 +16,7 @@ mod hook;
 pub(crate) mod link;
 pub(crate) mod marking;
 mod memory;
+mod shade_all;
 pub(crate) mod tickets;
 mod told;
 pub(crate) mod weak_table;

@@ -7,8 +7,6 @@
 
 use super::arena::MutatorArenas;
 use crate::error::AllocError;
-use crate::mark::Shading;
-use crate::observe::for_each_slot;
 use core::ptr::NonNull;
 use heapwood_heap::{Address, ArenaHeader, ArenaKind, ArenaLayout, ObjectRef, PageEntry, ScanKind};
 use heapwood_layout::WORD;
@@ -116,35 +114,14 @@ impl MutatorArenas<'_> {
             // SAFETY: the object is one of such a span.
             entry = unsafe { space.layouts().numbered_entry(at) };
         }
-        // The marking does not visit objects made since it began. A trace function is the program's: it is not called in a
-        // no-preempt region.
+        // The marking does not visit objects made since it began.
         if self.0.barrier().is_concurrent_marking() && space.is_old(object) {
-            self.shade_all(at, bytes, entry);
+            self.0.shade_all(at);
         }
         if !entry.is(ScanKind::NoPointers) {
             self.0.barrier().note(at, object, bytes / WORD);
         }
         Some((bytes, entry))
-    }
-
-    /// Shades all objects that an old object refers to.
-    fn shade_all(self, object: ObjectRef, bytes: usize, entry: PageEntry) {
-        let (state, space) = (self.0.shared(), self.0.shared().space());
-        let mut shading = Shading::of(state, self.0);
-        // SAFETY: the words lie in the object, which exists.
-        let word = |slot: usize| unsafe { (slot as *const usize).read() };
-        match (entry.kind(), space.layouts().shape(entry.shape()).trace()) {
-            // SAFETY: the object exists, and its shape has this function.
-            (Some(ScanKind::Trace), Some(trace)) => unsafe {
-                shading.all_of(object, bytes / WORD * WORD, trace);
-            },
-            (Some(ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix), _) => {
-                let shape = space.layouts().shape(entry.shape());
-                let words = (0..bytes / WORD).filter(|&i| shape.is_ambiguous(i));
-                words.for_each(|i| shading.word(word(object.get() + i * WORD)));
-            }
-            _ => for_each_slot(space, object.get(), bytes, |slot| shading.object(word(slot))),
-        }
     }
 
     /// Calls `f` with the cell and the address of each external value of an open arena.

@@ -28,7 +28,6 @@ impl Mutator {
     pub unsafe fn free(&self, object: NonNull<u8>) -> Result<(), FreeError> {
         self.check().map_err(FreeError::Misuse)?;
         publication::observe();
-        let _no_preempt = self.record().no_preempt();
         let object = Address::from(object.as_ptr());
         // Remembered stores do not matter to a free.
         if self.barrier().flag() & !YOUNG != 0
@@ -38,6 +37,7 @@ impl Mutator {
             // SAFETY: contract 1.
             return unsafe { self.free_with_care(object) };
         }
+        let _no_preempt = self.record().no_preempt();
         if self.shared().space().may_hold() {
             // SAFETY: contract 1.
             return unsafe { self.free_perhaps_held(object) };
@@ -54,6 +54,8 @@ impl Mutator {
     #[inline(never)]
     unsafe fn free_with_care(&self, object: Address) -> Result<(), FreeError> {
         let state = self.shared();
+        self.shade_freed(object);
+        let _no_preempt = self.record().no_preempt();
         if state.space().may_hold() {
             // SAFETY: contract 1.
             return self.with_released(object, || unsafe { self.free_released(object) });
@@ -112,24 +114,33 @@ impl Mutator {
         {
             stores.note(state.space(), ObjectRef::new(object.get()), object, span.object_bytes() / WORD);
         }
-        // An active marking may have to follow paths through an object that it has not scanned: so the object is
-        // shaded, and keeps its words and its memory until the marking ends.
+        // What was shaded keeps its words and its memory until the marking ends.
         if self.barrier().is_concurrent_marking()
             && state.space().is_old(object)
             && !state.faults().fails(Fault::FreedAtOnce)
         {
-            // The marker scans whatever is shaded as an object.
-            self.owned().check_free(object).map_err(FreeError::Refused)?;
-            let has_room = Shading::of(state, self).freed(object.get());
-            if !has_room && !state.faults().fails(Fault::FreedUnlogged) {
-                // Without a place in the log it stays an object, which the collector will free.
-                return Ok(());
-            }
-            let free = || self.owned().free_later(object);
-            return state.marking_log().free(object.get(), free).map_err(FreeError::Refused);
+            self.owned().free_later(object).map_err(FreeError::Refused)?;
+            state.marking_log().note_freed(object.get());
+            return Ok(());
         }
         // SAFETY: contract 1.
         unsafe { self.owned().free(object, false) }.map_err(FreeError::Refused)
+    }
+
+    /// An active marking may have to follow paths through an object that it has not scanned: so an object that is about to be freed is
+    /// shaded, or else, if the log has no room, all that it refers to. The marker scans whatever is shaded as an object, so what the
+    /// free will refuse as none is not shaded. A trace function is the program's: it is not called in a no-preempt region. No marking
+    /// begins or ends before the free, which polls nowhere.
+    fn shade_freed(&self, object: Address) {
+        let state = self.shared();
+        if self.barrier().is_concurrent_marking()
+            && state.space().is_unmarked(object)
+            && self.owned().check_free(object).is_ok()
+            && !Shading::of(state, self).freed(object.get())
+            && !state.faults().fails(Fault::FreedUnlogged)
+        {
+            self.shade_all(ObjectRef::new(object.get()));
+        }
     }
 
     /// Whether nothing weak refers to an object, as far as verify mode knows. In a no-preempt region.

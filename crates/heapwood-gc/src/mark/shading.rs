@@ -43,9 +43,9 @@ impl<'s, L: ShadeLog> Shading<'s, L> {
         }
     }
 
-    /// Shades an object that the program is about to free, if the log has room for it.
+    /// Shades an unmarked object that the program is about to free; false if the log has no room for it.
     pub(crate) fn freed(&self, object: usize) -> bool {
-        !self.state.space().is_unmarked(Address::new(object)) || self.log.note(object | FREED)
+        self.log.note(object | FREED)
     }
 
     /// The log has no room for an object.

@@ -7,7 +7,7 @@ use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Shape, Space};
 use heapwood_layout::{Program, WORD};
 
 /// The shape of the object at an address, or of the arena chunk.
-fn shape_of(space: &Space, object: usize) -> Option<&Shape> {
+pub(crate) fn shape_of(space: &Space, object: usize) -> Option<&Shape> {
     let span = space.find_span(Address::new(object))?;
     let shape = space.layouts().shape(span.shape());
     if shape.kind() != ScanKind::Numbered {

@@ -3,7 +3,7 @@
 
 use super::{ALWAYS, OFF, quiet};
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_gc::{FreeError, HeapBox, Mutator, ShadeCounts, slice_scan};
+use heapwood_gc::{FreeError, HeapBox, Mutator, ShadeCounts, Tracer, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ObjectRef};
 use heapwood_layout::{TraceContext, TypeDescriptor};
@@ -259,6 +259,78 @@ fn a_refused_free_inside_an_object_shades_nothing() {
         assert_eq!(shaded(&mutator).objects, 0);
         assert!(mutator.incremental_marking().finish().unwrap());
         leaves_are_there(&heap, &nodes);
+    }
+}
+
+/// Frees an object, which must be no object then: a second free is refused.
+fn free_once(mutator: &Mutator, object: usize) {
+    free(mutator, object);
+    assert!(mutator.find(object).is_none());
+    // SAFETY: the object is gone, which the call must find.
+    let twice = unsafe { mutator.free(NonNull::new(object as *mut u8).unwrap()) };
+    assert!(matches!(twice, Err(FreeError::Refused(heapwood_heap::FreeError::Twice { .. }))), "{twice:?}");
+}
+
+/// The trace function of an object whose first word is its only pointer.
+unsafe extern "C" fn trace_first(object: *mut u8, _size: usize, context: *mut TraceContext) {
+    // SAFETY: the collector calls it with an object of this type; the word is null or an object's address.
+    unsafe { Tracer::from_context(context).visit(object.cast::<usize>().read()) };
+}
+
+/// An object that is freed when the log has no room is freed all the same, and the marking finds what only it led to.
+#[test]
+fn what_is_freed_without_a_place_in_the_log_is_freed_once_and_leads_on() {
+    const LARGE: usize = 100_000;
+    let types = [
+        TypeDescriptor::masked(4 * WORD, &[1]).unwrap(),
+        TypeDescriptor::masked(LARGE, &[1]).unwrap(),
+        TypeDescriptor::conservative(4 * WORD).unwrap(),
+        TypeDescriptor::traced(4 * WORD, trace_first).unwrap(),
+        TypeDescriptor::traced(LARGE, trace_first).unwrap(),
+    ];
+    for (generational, verifies) in [(ALWAYS, false), (OFF, false), (ALWAYS, true), (OFF, true)] {
+        for mixed in [false, true] {
+            let usual = PRECISE.min_heap(256 << 20).background_release(false).generational(generational);
+            let heap = heap(usual.verify(verifies).mark_stack(2));
+            heap.space().set_always_shared(mixed);
+            let mutator = attach(&heap);
+            // Of its own kind: where the log has no room, all objects of a span are marked.
+            let leaf = masked(&heap, 20, &[0]);
+            let kinds = types.each_ref().map(|ty| heap.types().register(ty).unwrap());
+            // What leads to objects of these kinds, and what they have led to.
+            let mut roots = Slots::new(&heap, 1 + kinds.len());
+            roots.set(0, new(&mutator, masked(&heap, kinds.len(), &[0, 1, 2, 3, 4])));
+            let holder = roots.get(0);
+            for (i, &kind) in kinds.iter().enumerate() {
+                link(&mutator, holder, i, new(&mutator, kind));
+                let object = get(holder, i);
+                link(&mutator, object, 0, new(&mutator, leaf));
+                put(get(object, 0), 2, i);
+                // An address inside an object, where no pointer need be.
+                put(object, 2, holder + 3);
+            }
+            mutator.collect().unwrap();
+            assert!(mutator.incremental_marking().begin().unwrap());
+            let objects: Vec<usize> = (0..kinds.len()).map(|i| get(holder, i)).collect();
+            for (i, &object) in objects.iter().enumerate() {
+                // The marking has read the roots already.
+                roots.set(1 + i, get(object, 0));
+                link(&mutator, holder, i, 0);
+                free_once(&mutator, object);
+            }
+            while mutator.incremental_marking().step(1).unwrap() {}
+            assert!(mutator.incremental_marking().finish().unwrap());
+            assert!(objects.iter().all(|&object| mutator.find(object).is_none()));
+            for i in 0..kinds.len() {
+                assert!(lives(&heap, roots.get(1 + i)), "what object {i} has led to");
+                assert_eq!(get(roots.get(1 + i), 2), i);
+            }
+            assert_valid(&heap);
+            // The memory is there again.
+            assert!(!objects.iter().any(|&object| heap.space().is_freed(ObjectRef::new(object))));
+            mutator.collect().unwrap();
+            assert_eq!(heap.inspect().stats().live_objects, 1 + kinds.len());
+        }
     }
 }
 

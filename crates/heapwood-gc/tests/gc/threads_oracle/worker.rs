@@ -1017,10 +1017,8 @@ impl<'w> Worker<'w> {
         self.wait(m)?;
         if self.number == 0 {
             let mut victims = world.victims.write().unwrap();
-            // A marking beside the threads may end meanwhile, and find it dead; without a place in its log `free` leaves it.
-            let beside = world.settings.marks_beside();
-            let most = if beside && world.settings.config.mark_stack.is_some() { usize::MAX } else { 1 };
-            let right = usize::from(!beside)..=most;
+            // A marking beside the threads may end meanwhile, and find it dead.
+            let right = usize::from(!world.settings.marks_beside())..=1;
             if let Some((at, freed)) = victims.iter().find(|v| !right.contains(&v.1.load(Ordering::Relaxed)))
             {
                 return Err(format!("the object at {:#x} was freed {freed:?} times", at.addr()));
