@@ -147,6 +147,10 @@ impl<'m> Owner<'m> {
 
     #[cold]
     fn free_large(&self, object: Address) -> Result<(), FreeError> {
+        if self.heap().freed().is_freed(object.get()) {
+            // Its pages wait for a full collection.
+            return Err(FreeError::Twice { address: object });
+        }
         match self.sweeper().free_large(self.heap().spans().page_of(object.get())) {
             Some(pages) => {
                 // At once: a thread that frees only large objects may not refill for long.

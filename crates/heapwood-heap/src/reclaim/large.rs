@@ -123,6 +123,10 @@ impl Sweeper {
         let spans = self.heap().spans();
         let (start, span) = (spans.address_of(page), spans.own(page));
         self.clear_old_mark(span, start);
+        // The program may have freed it during a concurrent marking that left its pages to a sweep.
+        if self.heap().freed().is_freed(start) {
+            self.heap().freed().take(start);
+        }
         if self.clobbers() {
             // SAFETY: the object is dead and this thread has taken it, so nothing else uses its memory.
             unsafe { (start as *mut u8).write_bytes(CLOBBER, span.object_bytes()) };

@@ -214,6 +214,55 @@ fn freed_objects_beyond_the_bound_wait_for_the_next_full_collection() {
     }
 }
 
+/// A large object among more than that. Its pages are another's when they are free.
+#[test]
+fn large_objects_beyond_the_bound_are_freed_once_and_leave_nothing() {
+    const NODES: usize = 5_000;
+    for generational in [ALWAYS, OFF] {
+        let heap = quiet(generational);
+        let mutator = attach(&heap);
+        let large = masked(&heap, 20_000, &[0]);
+        let (mut roots, table, nodes) = table(&heap, &mutator, NODES);
+        let new_large = |roots: &mut Slots<'_>| {
+            roots.set(1, new(&mutator, large));
+            roots.get(1)
+        };
+        let first = new_large(&mut roots);
+        link(&mutator, first, 0, new(&mutator, large));
+        let both = [first, get(first, 0)];
+        assert!(mutator.incremental_marking().begin().unwrap());
+        overwrite(&mutator, table, &[0; NODES]);
+        link(&mutator, first, 0, 0);
+        roots.set(1, 0);
+        free_once(&mutator, both[0]);
+        nodes.iter().for_each(|&node| free(&mutator, node));
+        free_once(&mutator, both[1]);
+        assert!(mutator.incremental_marking().finish().unwrap());
+        for object in both {
+            // SAFETY: nothing uses the object, which is gone.
+            assert!(unsafe { mutator.free(NonNull::new(object as *mut u8).unwrap()) }.is_err());
+        }
+        mutator.collect().unwrap();
+        heap.memory().finish_sweep();
+        let mut again = 0;
+        for _ in 0..20 {
+            let object = new_large(&mut roots);
+            again += usize::from(both.contains(&object));
+            assert_eq!(mutator.find(object).map(|found| found.base.get()), Some(object));
+            mutator.collect().unwrap();
+            assert!(lives(&heap, object));
+            if again > 1 {
+                roots.set(1, 0);
+                free(&mutator, object);
+                break;
+            }
+            link(&mutator, table, again, object);
+        }
+        assert_eq!(again, 2, "both places are used again");
+        assert_valid(&heap);
+    }
+}
+
 /// `valgrind --tool=callgrind --toggle-collect='*Shading*object*'`, and `'*before_store*'`, count the instructions of all stores.
 #[test]
 #[ignore = "for callgrind"]
