@@ -88,7 +88,9 @@ impl Collector {
         };
         let mut marked = MarkTotals::default();
         if finalizers.has_unseen_queued(pass) {
-            // The program has queued all that was registered, since the snapshot, or on a thread that did not stop.
+            // The program has queued all that was registered, since the snapshot, or on a thread that did not stop. What the marking
+            // has not met there leads to nothing that is registered: all that was is queued with it, and what a thread has
+            // registered since it could reach, so that has its mark. So ephemerons may wait until others have come back.
             marked = marking.revive(pause, revived, |marker| {
                 finalizers.for_each_queued(|at| marker.slots(at..at + WORD));
             });
