@@ -1127,6 +1127,10 @@ typedef struct hw_stats {
     uint64_t weak_looked;
     /* How often the program has switched collections off and not on again. */
     uint64_t collections_off;
+    /* 1 if the heap's own thread is there, which sweeps and gives memory back. 0 if it is switched off or the
+       system has refused it: threads that allocate sweep, and collections give memory back, a quarter at a time of
+       what is too much. */
+    uint64_t own_thread;
 } hw_stats;
 /* end: statistics */
 

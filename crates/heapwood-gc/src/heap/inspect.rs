@@ -152,6 +152,7 @@ impl<'h> HeapInspector<'h> {
             weak_cleared,
             weak_looked,
             collections_off: self.state.space().collections_off(),
+            own_thread: self.background.is_here().into(),
             finalizers,
             finalizers_queued,
             finalized,

@@ -271,4 +271,7 @@ stats! {
     weak_looked: u64, Count, Total;
     /// How often the program has switched collections off and not on again.
     collections_off: u32, Count, Level;
+    /// 1 if the heap's own thread is there, which sweeps and gives memory back. 0 if it is switched off or the system has refused it:
+    /// threads that allocate sweep, and collections give memory back, a quarter at a time of what is too much.
+    own_thread: u32, Count, Level;
 }

@@ -134,6 +134,28 @@ fn a_refusal_leaves_everything_as_it_was() {
     });
 }
 
+/// Without a thread of the heap's own: after a spike each collection gives a part back.
+#[test]
+fn collections_give_memory_back_where_no_thread_does() {
+    let heap = heap(PRECISE.background_release(false));
+    let mut roots = Slots::new(&heap, 1);
+    fill(&heap, &mut roots, 100 * MIB);
+    roots.set(0, 0);
+    let mutator = attach(&heap);
+    let released: Vec<_> = (0..8)
+        .map(|_| {
+            mutator.collect().unwrap();
+            heap.inspect().stats().released_bytes as usize / MIB
+        })
+        .collect();
+    let stats = heap.inspect().stats();
+    assert_eq!(stats.own_thread, 0);
+    assert!(stats.backed_bytes <= stats.goal_bytes * 11 / 10 + 2 * MIB, "{stats:?}");
+    // A part of them at a time: of 16 MiB, of a quarter, and what the last run has more.
+    assert!(released.windows(2).all(|pair| pair[1] - pair[0] <= 40), "{released:?}");
+    assert!(released.last().is_some_and(|&all| all >= 80), "{released:?}");
+}
+
 /// The scavenger of the heap's own: after a spike memory goes back without anyone asking, down to what is kept.
 #[test]
 #[ignore = "of the long suite: memory that the kernel counts"]
