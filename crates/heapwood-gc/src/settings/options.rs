@@ -67,7 +67,8 @@ macro_rules! options_list {
             stress: bool = false, Switch 0..=1, Tests;
 
             /// Return unused memory to the kernel, in a thread of the heap that takes at most a hundredth of one CPU
-            /// for it. It also sweeps after collections, with at most a quarter.
+            /// for it. It also sweeps after collections, with at most a quarter. Without it threads that allocate sweep, and each
+            /// collection gives back a quarter of what is too much (statistic `own_thread`).
             background_release: bool = true, Switch 0..=1, Everyone;
 
             /// The most words of a type, given as a program or as text, that the heap stores as a mask, which is
