@@ -212,7 +212,7 @@ impl Heap {
     /// Starts the heap's own thread of a heap that was made without `background_release`: its program has waited until it has
     /// other threads, since what a process with one thread may do, one with two may not (`unshare` of users, in Linux).
     pub fn start_background(&'static self) {
-        if !self.config.background_release && !self.background.is_here() {
+        if !self.config.background_release && !self.background.is_started() {
             // SAFETY: it stays for good.
             unsafe { self.prepare_threads() };
             self.background.is_wanted();

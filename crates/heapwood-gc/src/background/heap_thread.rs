@@ -33,6 +33,8 @@ pub(crate) struct HeapThread<J> {
     thread: Lock<Option<Thread>, BACKGROUND>,
     /// It may be started, and is not here: it was not wanted yet, or the process was forked and it is the parent's.
     is_missing: AtomicBool,
+    /// It is here: a copy of what the lock says, for those who hold other locks.
+    is_here: AtomicBool,
 }
 
 impl<J: HeapJob> HeapThread<J> {
@@ -44,6 +46,7 @@ impl<J: HeapJob> HeapThread<J> {
             collector: AtomicPtr::new(null_mut()),
             thread: Lock::new(None),
             is_missing: AtomicBool::new(false),
+            is_here: AtomicBool::new(false),
         }
     }
 
@@ -71,6 +74,11 @@ impl<J: HeapJob> HeapThread<J> {
 
     /// Whether the thread is here: it was started, and the kernel did not refuse it.
     pub(crate) fn is_here(&self) -> bool {
+        self.is_here.load(Ordering::Relaxed)
+    }
+
+    /// The same, after whoever starts it now.
+    pub(crate) fn is_started(&self) -> bool {
         self.thread.lock().is_some()
     }
 
@@ -86,6 +94,7 @@ impl<J: HeapJob> HeapThread<J> {
         // ends the process.
         let thread = unsafe { self.kernel.start_thread(J::NAME, STACK, entry::<J>, argument) };
         *started = thread.ok();
+        self.is_here.store(started.is_some(), Ordering::Relaxed);
     }
 
     /// In a forked child: the thread is not here. It is started when it is next of use.
@@ -93,6 +102,7 @@ impl<J: HeapJob> HeapThread<J> {
         // SAFETY: the process has one thread, which has no guard of the lock; the handle is whole whoever held it.
         unsafe { self.thread.free_in_child() };
         self.thread.lock().take();
+        self.is_here.store(false, Ordering::Relaxed);
         let is_prepared = !self.state.load(Ordering::Relaxed).is_null();
         self.is_missing.store(is_prepared, Ordering::Relaxed);
     }

@@ -19,7 +19,7 @@ impl MarkerThread {
             return false;
         }
         self.is_wanted();
-        self.is_here()
+        self.is_started()
     }
 }
 
