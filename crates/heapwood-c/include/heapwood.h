@@ -101,9 +101,8 @@ const hw_error *hw_last_error(const hw_mutator *m);
 
 /* ------------------------------------------------------------------------------------------------------- heaps -- */
 
-/* A heap reserves addresses and takes memory as objects need it. ulimit -v counts the addresses: without address_space a
- * heap takes at most a quarter of it for objects, rounded up to a power of two, and leaves an eighth (12 to 256 MiB) to
- * the program.
+/* A heap has a range of addresses and takes memory there as objects need it. ulimit -v counts what is used. Where the system gives
+ * no addresses that it does not count, a heap leaves an eighth of ulimit -v (12 to 256 MiB) to the program.
  *
  * Unless background_release is 0 a heap starts a thread. Of the program's code it runs only trace functions, when it
  * collects an idle heap. It blocks all signals but SIGPROF and those of its own errors (SIGSEGV, SIGBUS, SIGFPE, SIGILL,
@@ -147,9 +146,9 @@ typedef struct hw_options {
     uint64_t min_heap;
     /* The bytes that objects may occupy, in whole pages. Range: at least 4 MiB. Default: 0, no limit of its own. */
     uint64_t limit;
-    /* The address space to reserve for objects, rounded up to a power of two. Range: 16 MiB to 16 TiB. Default: 0,
-       twice the memory there is (at least 4 GiB), or twice the limit and 64 MiB if that is less; a quarter of
-       ulimit -v at most, and less if the kernel refuses. */
+    /* The address space for objects, rounded up to a power of two. Range: 16 MiB to 16 TiB. Default: 0, twice the
+       memory there is (at least 4 GiB), or twice the limit and 64 MiB if that is less; ulimit -v at most, and less
+       if the kernel refuses. */
     uint64_t address_space;
     /* The most that may be allocated between full collections, in percent of the live bytes at the last one.
        Range: 1 to 100000. Default: 150. */

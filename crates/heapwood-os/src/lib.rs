@@ -8,6 +8,7 @@
 //! | [`memory`] | [`kernel`](memory::kernel) | reserve, commit, decommit, release: the trait |
 //! |  | [`linux`](memory::linux) | the trait over mmap, mprotect and madvise |
 //! |  | [`request`](memory::request) | the kinds of requests |
+//! |  | `address_slots`, `parts` | addresses for large reservations; which parts of these are mapped |
 //! |  | [`region`](memory::region) | owned reservations and lazily committed arrays |
 //! |  | [`mapped_box`](memory::mapped_box) | one value in mapped memory of its own |
 //! |  | [`mapped_index`](memory::mapped_index) | a hash index in mapped memory |

@@ -21,21 +21,17 @@ pub(crate) fn limit(limit: Option<u64>, physical: u64) -> Finding {
     const NAME: &str = "address space limit";
     let usual = usual_reservation(None, physical);
     let Some(bytes) = limit else {
-        return Finding::ok(NAME, "none", format!("A heap reserves {} of addresses.", show(usual)));
+        return Finding::ok(NAME, "none", format!("A heap has {} of addresses.", show(usual)));
     };
     let found = format!("{bytes} bytes ({}, ulimit -v)", show(bytes));
     let reservation = usual_reservation(limit, physical);
     if reservation >= usual {
-        return Finding::ok(NAME, found, format!("A heap still reserves {} of addresses.", show(usual)));
+        return Finding::ok(NAME, found, format!("A heap still has {} of addresses.", show(usual)));
     }
     let consequence = if bytes <= SMALLEST_RESERVATION {
         format!("No heap can be made: the smallest reservation is {}.", show(SMALLEST_RESERVATION))
     } else {
-        format!(
-            "A heap reserves at most {} of addresses instead of {}, and cannot grow beyond that.",
-            show(reservation),
-            show(usual)
-        )
+        format!("A heap cannot grow beyond what the program leaves of {}.", show(bytes))
     };
     Finding::warning(
         NAME,
@@ -125,7 +121,7 @@ mod tests {
         let small = limit(Some(102_400_000), MACHINE);
         assert_eq!(small.state, Warning);
         assert!(small.found.starts_with("102400000 bytes"), "{small}");
-        assert!(small.consequence.contains("at most 32.0 MiB"), "{small}");
+        assert!(small.consequence.contains("leaves of 97.7 MiB"), "{small}");
         assert!(small.remedy.unwrap().contains("ulimit -v unlimited"));
         assert!(limit(Some(9 << 20), MACHINE).consequence.contains("No heap"));
         let ample = limit(Some(1 << 40), MACHINE);

@@ -97,9 +97,9 @@ fn an_address_space_limit_is_found() {
     assert_eq!(limit["state"], "warning", "{limit}");
     assert!(limit["found"].as_str().unwrap().starts_with("102400000 bytes"), "{limit}");
     assert!(limit["remedy"].as_str().unwrap().contains("ulimit -v"), "{limit}");
+    // A reservation takes up none of it before it is used.
     let reservation = finding(findings, "reservation");
-    assert_eq!(reservation["state"], "warning", "{reservation}");
-    assert!(reservation["remedy"].as_str().unwrap().contains("102400000 bytes"), "{reservation}");
+    assert_eq!(reservation["state"], "ok", "{reservation}");
 
     let ran = after("ulimit -v 100000", "doctor");
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:?}");

@@ -76,8 +76,7 @@ impl Config {
     /// have (`ulimit -v`), if limited, and by the memory it can have.
     pub fn usual_reservation(address_space: Option<u64>, memory: u64) -> usize {
         let usual = (memory as usize).saturating_mul(2).clamp(LEAST_RESERVATION, MAX_RESERVATION);
-        // Under `ulimit -v` the program needs address space, too.
-        let wanted = address_space.map_or(usual, |most| usual.min(most as usize / 4));
+        let wanted = address_space.map_or(usual, |most| usual.min(most as usize));
         rounded_reservation(wanted)
     }
 }
@@ -100,7 +99,7 @@ mod tests {
         assert_eq!(Config::usual_reservation(None, 24 << 30), 64 << 30);
         assert_eq!(Config::usual_reservation(None, 512 << 20), LEAST_RESERVATION);
         assert_eq!(Config::usual_reservation(None, u64::MAX), MAX_RESERVATION);
-        assert_eq!(Config::usual_reservation(Some(1 << 30), 24 << 30), 256 << 20);
+        assert_eq!(Config::usual_reservation(Some(1 << 30), 24 << 30), 1 << 30);
         assert_eq!(Config::usual_reservation(Some(1 << 20), 24 << 30), heapwood_heap::MIN_RESERVATION);
     }
 

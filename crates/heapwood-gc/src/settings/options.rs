@@ -38,10 +38,10 @@ macro_rules! options_list {
             /// full collection has made no room.
             limit: Option<usize> = None, Bytes Config::MIN_LIMIT as u64..=u64::MAX, Everyone, "no limit of its own";
 
-            /// The address space to reserve for objects, rounded up to a power of two. It costs no memory, but
-            /// `ulimit -v` counts it.
+            /// The address space for objects, rounded up to a power of two. It costs no memory, and `ulimit -v` counts what
+            /// is used of it.
             address_space: Option<usize> = None, Bytes MIN_RESERVATION as u64..=MAX_RESERVATION as u64, Everyone,
-                "twice the memory there is (at least 4 GiB), or twice the limit and 64 MiB if that is less; a quarter of \
+                "twice the memory there is (at least 4 GiB), or twice the limit and 64 MiB if that is less; \
                  `ulimit -v` at most, and less if the kernel refuses";
 
             /// The most that may be allocated between full collections, in percent of the live bytes at the last one.

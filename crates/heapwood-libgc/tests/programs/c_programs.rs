@@ -63,7 +63,7 @@ macro_rules! programs {
 
 programs! {
     trees sizes kinds finalizers links threads settings fork callbacks disable others handover dls displacements queue roots unload
-    stacks loader storm collectors idle masked confined threadless nested left waits throws spike
+    stacks loader storm collectors idle masked confined threadless nested left waits throws spike limited
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! parts; committing a part again changes nothing. Implementations for tests refuse requests.
 
 use crate::error::OsError;
+use crate::memory::request::Request;
 use crate::threads::thread::{self, StartRoutine, Thread};
 use core::ffi::{CStr, c_void};
 
@@ -21,10 +22,16 @@ pub unsafe trait Kernel: Send + Sync {
     /// Reserves `len` bytes of address space aligned to `align` (a power of two) without access rights.
     fn reserve(&self, len: usize, align: usize) -> Result<usize, OsError>;
 
+    /// Reserves exactly these bytes, as a reservation of its own, if nothing is there. EEXIST: something is. Without this, reservations
+    /// take up all of their addresses from the beginning.
+    fn reserve_at(&self, _addr: usize, len: usize) -> Result<(), OsError> {
+        Err(OsError::new(Request::Reserve, len, libc::ENOSYS))
+    }
+
     /// Makes `len` bytes at `addr` readable and writable.
     ///
     /// # Safety
-    /// 1. The range lies in one reservation of this kernel that has not been released.
+    /// 1. The range lies in reservations of this kernel that have not been released.
     unsafe fn commit(&self, addr: usize, len: usize) -> Result<(), OsError>;
 
     /// Releases the memory behind the range, which stays accessible and reads as zeros.
@@ -53,10 +60,10 @@ pub unsafe trait Kernel: Send + Sync {
     /// 1. The range lies in one reservation of this kernel, and nobody uses it.
     unsafe fn protect(&self, addr: usize, len: usize) -> bool;
 
-    /// Ends a reservation.
+    /// Ends reservations, or a part of one.
     ///
     /// # Safety
-    /// 1. The range is exactly one reservation of this kernel.
+    /// 1. The range is one reservation of this kernel, or adjacent ones, or a part of one that is never used again.
     /// 2. Nothing refers to it any more.
     unsafe fn release(&self, addr: usize, len: usize);
 

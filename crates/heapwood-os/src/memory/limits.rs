@@ -44,7 +44,7 @@ impl Limits {
         match request {
             Request::Reserve => match most {
                 Some(most) => {
-                    write!(f, "`ulimit -v` is {most} bytes: raise it, or ask for a smaller heap reservation")
+                    write!(f, "`ulimit -v` is {most} bytes: raise it, or give the heap a limit below it")
                 }
                 None => write!(f, "ask for a smaller heap reservation"),
             },

@@ -18,6 +18,14 @@ fn errno() -> i32 {
     unsafe { *libc::__errno_location() }
 }
 
+/// Maps addresses without access, at one that is given or that the kernel chooses; returns it.
+fn map(addr: usize, len: usize, flags: i32) -> Result<usize, i32> {
+    let flags = flags | libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: an anonymous mapping that replaces none touches no existing memory.
+    let start = unsafe { libc::mmap(addr as *mut _, len, libc::PROT_NONE, flags, -1, 0) };
+    if start == libc::MAP_FAILED { Err(errno()) } else { Ok(start as usize) }
+}
+
 // SAFETY: (1) mmap returns unused space, and the excess of the over-reservation is trimmed to the alignment; (2)
 // anonymous memory is zeroed and MADV_DONTNEED zeroes it again; (3) only system calls are made.
 unsafe impl Kernel for System {
@@ -29,21 +37,7 @@ unsafe impl Kernel for System {
         let fail = |errno| OsError::new(Request::Reserve, len, errno);
         let slack = if align > self.page_size() { align } else { 0 };
         let total = len.checked_add(slack).ok_or_else(|| fail(libc::ENOMEM))?;
-        // SAFETY: an anonymous mapping at an address of the kernel's choice touches no existing memory.
-        let start = unsafe {
-            libc::mmap(
-                core::ptr::null_mut(),
-                total,
-                libc::PROT_NONE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        if start == libc::MAP_FAILED {
-            return Err(fail(errno()));
-        }
-        let start = start as usize;
+        let start = map(0, total, 0).map_err(fail)?;
         let aligned = (start + align - 1) & !(align - 1);
         let end = start + total;
         // SAFETY: both trimmed ranges lie in the new mapping, outside the returned part; the advice changes no
@@ -59,6 +53,20 @@ unsafe impl Kernel for System {
             libc::madvise(aligned as *mut _, len, libc::MADV_NOHUGEPAGE);
         }
         Ok(aligned)
+    }
+
+    fn reserve_at(&self, addr: usize, len: usize) -> Result<(), OsError> {
+        let fail = |errno| OsError::new(Request::Reserve, len, errno);
+        let start = map(addr, len, libc::MAP_FIXED_NOREPLACE).map_err(fail)?;
+        // SAFETY: the advice changes no contents; an old kernel, or a tool that stands between, has mapped something new elsewhere.
+        unsafe {
+            if start != addr {
+                libc::munmap(start as *mut _, len);
+                return Err(fail(libc::EEXIST));
+            }
+            libc::madvise(start as *mut _, len, libc::MADV_NOHUGEPAGE);
+        }
+        Ok(())
     }
 
     unsafe fn commit(&self, addr: usize, len: usize) -> Result<(), OsError> {

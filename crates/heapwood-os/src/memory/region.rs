@@ -1,10 +1,13 @@
 //! Owned mapped memory: reservations, and arrays that are reserved at full length and committed by index on demand.
-//! They lie outside the ordinary heap, so the collector does not depend on the allocator that it may replace.
+//! They lie outside the ordinary heap, so the collector does not depend on the allocator that it may replace. Of a large one only
+//! the parts are mapped in which something was committed (`address_slots`).
 //! Invariant: a reservation is released once, when its owner is dropped.
 
 use crate::error::OsError;
+use crate::memory::address_slots;
 use crate::memory::kernel::KernelRef;
 use crate::memory::mapped::Mapped;
+use crate::memory::parts::Parts;
 use crate::round_up;
 use core::marker::PhantomData;
 use core::ops::Range;
@@ -19,6 +22,8 @@ pub struct Reservation {
     len: usize,
     /// One past the highest byte that was ever committed, as an offset: where observers need not look any further.
     committed_end: AtomicUsize,
+    /// The parts that are mapped, unless all is.
+    parts: Option<Parts>,
     /// Another owner releases it.
     is_detached: AtomicBool,
 }
@@ -29,9 +34,14 @@ impl Reservation {
         let too_big = || OsError::new(crate::Request::Reserve, len, libc::ENOMEM);
         let page = kernel.page_size();
         let len = round_up(len.max(1), page).ok_or_else(too_big)?;
-        let start = kernel.reserve(len, align.max(page))?;
+        let part = Parts::bytes_of(len);
+        let (start, parts) = match address_slots::take(kernel, len, part) {
+            // A slot is aligned as it is large.
+            Some(start) => (start, Some(Parts::new(part))),
+            None => (kernel.reserve(len, align.max(page))?, None),
+        };
         let (committed_end, is_detached) = (AtomicUsize::new(0), AtomicBool::new(false));
-        Ok(Reservation { kernel, page, start, len, committed_end, is_detached })
+        Ok(Reservation { kernel, page, start, len, committed_end, parts, is_detached })
     }
 
     /// Moves ownership of the address space to the returned reservation, which alone releases it. This one stays
@@ -42,7 +52,8 @@ impl Reservation {
     pub unsafe fn detach(&self) -> Reservation {
         self.is_detached.store(true, Ordering::Relaxed);
         let committed_end = AtomicUsize::new(self.committed_end.load(Ordering::Relaxed));
-        Reservation { committed_end, is_detached: AtomicBool::new(false), ..*self }
+        let parts = self.parts.as_ref().map(Parts::copy);
+        Reservation { committed_end, parts, is_detached: AtomicBool::new(false), ..*self }
     }
 
     /// The first address.
@@ -63,6 +74,10 @@ impl Reservation {
     /// Commits the bytes `range` (offsets), rounded out to whole kernel pages.
     pub fn commit(&self, range: Range<usize>) -> Result<(), OsError> {
         let Some((addr, len)) = self.whole_pages(range) else { return Ok(()) };
+        if let Some(parts) = &self.parts {
+            let offset = addr - self.start;
+            parts.map(self.kernel, (self.start, self.len), offset..offset + len)?;
+        }
         // SAFETY: whole_pages keeps the range inside this live reservation.
         unsafe { self.kernel.commit(addr, len) }?;
         self.committed_end.fetch_max(addr + len - self.start, Ordering::Relaxed);
@@ -147,9 +162,16 @@ impl Mapped for Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        if !*self.is_detached.get_mut() {
-            // SAFETY: exactly the reservation made in `new`, and its owner is being dropped.
-            unsafe { self.kernel.release(self.start, self.len) }
+        if *self.is_detached.get_mut() {
+            return;
+        }
+        let release = |range: Range<usize>| {
+            // SAFETY: what `new` and commits have reserved, and its owner is being dropped.
+            unsafe { self.kernel.release(self.start + range.start, range.len()) };
+        };
+        match &self.parts {
+            None => release(0..self.len),
+            Some(parts) => parts.mapped(self.len).for_each(release),
         }
     }
 }
@@ -278,6 +300,7 @@ impl<T> Mapped for MappedArray<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Request;
     use crate::testing::large_page_kernel::Coarse;
     use crate::{Kernel, SYSTEM};
 
@@ -295,6 +318,72 @@ mod tests {
         memory.commit(3 * page..3 * page + 1).unwrap();
         memory.commit(0..1).unwrap();
         assert_eq!(mapping(), up_to(4));
+    }
+
+    #[test]
+    fn a_large_reservation_takes_up_what_is_used_of_it() {
+        const GIB: usize = 1 << 30;
+        let memory = Reservation::new(&SYSTEM, 3 * GIB + 8192, crate::HUGE_PAGE).unwrap();
+        if memory.parts.is_none() {
+            println!("skipped: the kernel gives no such addresses");
+            return;
+        }
+        assert!(memory.start().is_multiple_of(crate::HUGE_PAGE));
+        let parts =
+            || memory.parts.as_ref().unwrap().mapped(memory.len()).map(|part| part.len()).collect::<Vec<_>>();
+        assert_eq!(parts(), [4 << 20]);
+        let last = 3 * GIB + 4096;
+        memory.commit(GIB - 1..GIB + 1).unwrap();
+        memory.commit(last..last + 1).unwrap();
+        memory.commit(GIB..GIB + 1).unwrap();
+        assert_eq!(parts(), [4 << 20, 4 << 20, 4 << 20, 8192]);
+        for byte in [GIB - 1, GIB, last] {
+            // SAFETY: it was committed just above.
+            unsafe { ((memory.start() + byte) as *mut u8).write(7) };
+        }
+        // SAFETY: nobody uses it; the second is dropped first, and releases what both have mapped.
+        drop(unsafe { memory.detach() });
+        // What the program maps there is told, and stays.
+        let memory = Reservation::new(&SYSTEM, 3 * GIB, 1).unwrap();
+        let theirs = memory.start() + 2 * GIB;
+        SYSTEM.reserve_at(theirs, 4096).unwrap();
+        let refused = memory.commit(2 * GIB + 8192..2 * GIB + 8193).unwrap_err();
+        assert_eq!((refused.request, refused.errno), (Request::Reserve, libc::ENOMEM));
+        drop(memory);
+        assert!(SYSTEM.reserve_at(theirs, 4096).is_err(), "it is there");
+        // SAFETY: it was reserved above, for this test alone.
+        unsafe { SYSTEM.release(theirs, 4096) };
+    }
+
+    #[test]
+    fn reservations_do_not_overlap() {
+        for _ in 0..3 {
+            let mut all: Vec<_> =
+                (0..40).map(|i| Reservation::new(&SYSTEM, (16 << 30) >> (i % 3), 1).unwrap()).collect();
+            all.sort_by_key(Reservation::start);
+            assert!(all.windows(2).all(|pair| pair[0].start() + pair[0].len() <= pair[1].start()));
+        }
+    }
+
+    #[test]
+    fn threads_commit_parts_at_the_same_time() {
+        let memory = &Reservation::new(&SYSTEM, 1 << 30, 1).unwrap();
+        std::thread::scope(|scope| {
+            for thread in 0..4 {
+                scope.spawn(move || {
+                    for part in 0..1024 {
+                        let at = (part << 20) + (thread << 12);
+                        memory.commit(at..at + 1).unwrap();
+                        // SAFETY: it was committed just now, and each thread has a page of its own.
+                        unsafe { ((memory.start() + at) as *mut usize).write(part) };
+                    }
+                });
+            }
+        });
+        for at in (0..1024).map(|part| (part << 20) + (3 << 12)) {
+            // SAFETY: it was written above.
+            assert_eq!(unsafe { ((memory.start() + at) as *const usize).read() }, at >> 20);
+        }
     }
 
     #[test]
