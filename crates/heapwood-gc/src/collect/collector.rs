@@ -307,10 +307,10 @@ impl Collector {
         }
     }
 
-    /// A collection was made without helpers that would have been of use. Where signals stop threads the collecting thread starts none:
+    /// Notes that a collection is made without helpers that would be of use. Where signals stop threads the collecting thread starts none:
     /// it may have the loader's lock, in a callback of `dl_iterate_phdr`, and a new thread may need what another one holds that
     /// waits for that lock.
-    pub(super) fn wants_helpers(&self) {
+    pub(super) fn ask_for_helpers(&self) {
         self.wants_helpers.store(true, Ordering::Relaxed);
     }
 
@@ -432,8 +432,8 @@ impl Collector {
         debug_assert!(stopped.is_ok(), "it has waited for all threads");
     }
 
-    /// Stops the mutators, and returns the thread that it waited for last. It tries that `at_most` so long, or insists: for at most a
-    /// `patience`, if there is one.
+    /// Stops the mutators, and returns the thread that it waited for last. With `at_most` it is a try ([`Members::try_stop`]). Without, it
+    /// waits for all, or for so long as its `patience` lasts.
     ///
     /// # Errors
     /// The thread of a mutator that has not stopped in that time. Then all go on.

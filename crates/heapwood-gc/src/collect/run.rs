@@ -13,7 +13,7 @@ use crate::observe::Times;
 use crate::state::State;
 use core::time::Duration;
 use heapwood_heap::Collection;
-use heapwood_os::threads::cancellation::uncancelled;
+use heapwood_os::threads::cancellation::Uncancelled;
 
 impl Collector {
     /// One collection, if the mutators stop ([`Collector::stop_world`]). A thread that is to be cancelled is so after it, also if the program's functions
@@ -28,16 +28,7 @@ impl Collector {
         work: &mut Work,
         at_most: Option<Duration>,
     ) -> Result<(), u32> {
-        uncancelled(|| self.run_phases(state, cause, work, at_most))
-    }
-
-    fn run_phases(
-        &self,
-        state: &State,
-        cause: Cause,
-        work: &mut Work,
-        at_most: Option<Duration>,
-    ) -> Result<(), u32> {
+        let _uncancelled = Uncancelled::begin();
         let mut times = Times::begin(state.space(), work.last_ended);
         let prepared = self.prepare(state, cause, work);
         let client = ClientPart::of(state, work.client());

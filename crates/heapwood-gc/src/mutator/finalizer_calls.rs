@@ -1,6 +1,7 @@
 //! The calls of queues' functions that are under way on a thread, by the places of their frames on its stack. A function may be left by
-//! longjmp, which tells nobody: a call has also ended when the thread is back where its frame was, or further up. On another stack that
-//! is a guess, in both directions: a call that counts as ended returns all the same, and one that has ended counts until then.
+//! longjmp, which tells nobody: a call has also ended when the thread is back where its frame was, or further up. Between two stacks this
+//! is a guess. Where a call that goes on is taken for one that was left, its return changes nothing; where one that was left is taken for
+//! one that goes on, it counts against the depth until the thread is further up.
 //! Invariant: a call counts once as begun, and once as ended.
 
 use crate::state::MOST_NESTED;

@@ -11,7 +11,8 @@ use core::ffi::{CStr, c_void};
 /// # Safety
 ///
 /// An implementation promises:
-/// 1. `reserve` returns the start of `len` bytes of address space that nothing else uses, aligned to `align`.
+/// 1. `reserve` returns the start of `len` bytes of address space that nothing else uses, aligned to `align`; what `reserve_at`
+///    grants nothing else uses, either.
 /// 2. After `commit`, the range reads as zeros where it was never written since it was reserved or decommitted,
 ///    and can be read and written until it is released.
 /// 3. None of the calls for memory allocates from the ordinary heap or unwinds.
@@ -44,20 +45,20 @@ pub unsafe trait Kernel: Send + Sync {
     /// Asks for huge pages behind the range; without this there are none. A hint: refusal is not an error.
     ///
     /// # Safety
-    /// 1. The range lies in one reservation of this kernel.
+    /// 1. The range lies in reservations of this kernel.
     unsafe fn advise_huge(&self, addr: usize, len: usize);
 
     /// Asks for small pages only, for sparsely used memory. A hint.
     ///
     /// # Safety
-    /// 1. The range lies in one reservation of this kernel.
+    /// 1. The range lies in reservations of this kernel.
     unsafe fn advise_small(&self, addr: usize, len: usize);
 
     /// Takes all access from the range, until it is committed again: who touches it faults. A wish, too; returns whether
     /// it is granted.
     ///
     /// # Safety
-    /// 1. The range lies in one reservation of this kernel, and nobody uses it.
+    /// 1. The range lies in reservations of this kernel, and nobody uses it.
     unsafe fn protect(&self, addr: usize, len: usize) -> bool;
 
     /// Ends reservations, or a part of one.

@@ -26,7 +26,8 @@ fn map(addr: usize, len: usize, flags: i32) -> Result<usize, i32> {
     if start == libc::MAP_FAILED { Err(errno()) } else { Ok(start as usize) }
 }
 
-// SAFETY: (1) mmap returns unused space, and the excess of the over-reservation is trimmed to the alignment; (2)
+// SAFETY: (1) mmap returns unused space, and replaces nothing at an address that is given; the excess of an over-reservation is
+// trimmed to the alignment; (2)
 // anonymous memory is zeroed and MADV_DONTNEED zeroes it again; (3) only system calls are made.
 unsafe impl Kernel for System {
     fn page_size(&self) -> usize {

@@ -4,6 +4,7 @@
 //! cancellation point of the program's.
 
 use core::ffi::c_int;
+use core::marker::PhantomData;
 use core::time::Duration;
 
 unsafe extern "C" {
@@ -13,24 +14,35 @@ unsafe extern "C" {
 /// PTHREAD_CANCEL_DISABLE of glibc and musl on Linux.
 const DISABLE: c_int = 1;
 
-/// The state of the calling thread before.
-struct Before(c_int);
+/// While it exists the thread that has made it is not cancelled.
+#[must_use = "the thread may be cancelled once it is dropped"]
+pub struct Uncancelled {
+    before: c_int,
+    /// It is of its thread.
+    thread: PhantomData<*mut ()>,
+}
 
-impl Drop for Before {
+impl Uncancelled {
+    /// The calling thread is not cancelled from now on.
+    pub fn begin() -> Self {
+        let mut before = 0;
+        // SAFETY: the call writes the old state.
+        unsafe { pthread_setcancelstate(DISABLE, &mut before) };
+        Uncancelled { before, thread: PhantomData }
+    }
+}
+
+impl Drop for Uncancelled {
     fn drop(&mut self) {
         // SAFETY: it is a state that the function has returned.
-        unsafe { pthread_setcancelstate(self.0, core::ptr::null_mut()) };
+        unsafe { pthread_setcancelstate(self.before, core::ptr::null_mut()) };
     }
 }
 
 /// Runs `f`, in which the calling thread is not cancelled.
 pub fn uncancelled<R>(f: impl FnOnce() -> R) -> R {
-    let mut before = Before(0);
-    // SAFETY: the call writes the old state.
-    unsafe { pthread_setcancelstate(DISABLE, &mut before.0) };
-    let result = f();
-    drop(before);
-    result
+    let _uncancelled = Uncancelled::begin();
+    f()
 }
 
 /// Sleeps, and is no cancellation point.

@@ -53,7 +53,7 @@ impl Collector {
         if expected == Collection::Full {
             let helpers = work.marking.prepare(space, state.mark_threads());
             match helpers {
-                Some(_) if self.stops_by_signals() => self.wants_helpers(),
+                Some(_) if self.stops_by_signals() => self.ask_for_helpers(),
                 Some(helpers) => work.marking.set_workers(helpers.start()),
                 None => {}
             }

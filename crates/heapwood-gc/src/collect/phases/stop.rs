@@ -1,6 +1,7 @@
 //! The world stops for a collection: the order of its locks, and what has to be known before marking begins.
 //!
-//! The order, which a fork follows, too: the collector's work, the background sweeper's lock, the registry's, the roots'
+//! The order, which a fork follows, too: the collector's work, the background sweeper's lock, the dynamic loader's (where data of
+//! libraries are roots; no fork comes while a collector has it), the registry's, the roots'
 //! (libraries, table, handles, stacks). A thread holds these, and waits for them, outside of no-preempt regions. So where signals
 //! stop threads the collector takes them before it sends any, or a stopped thread might hold one; and where threads poll it takes
 //! the roots' afterwards, for a thread that waits for them does not poll. All other locks that it needs are held in no-preempt

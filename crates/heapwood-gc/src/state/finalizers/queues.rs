@@ -275,7 +275,7 @@ impl Tells for Queues {
     fn leave_others(&self, here: &mut dyn Iterator<Item = usize>) {
         let queues = || (0..self.used.get()).map(|number| self.get(number));
         queues().for_each(|queue| queue.telling.leave_all(queue.queued.get() != 0));
-        here.for_each(|at| self.get(at).telling.is_here());
+        here.for_each(|at| self.get(at).telling.begin_call());
     }
 }
 

@@ -221,7 +221,7 @@ impl Telling {
         let takes = self.is_called.get() && depth < MOST_NESTED.min(most_nested as usize);
         takes.then(|| {
             self.is_called.set(false);
-            self.is_here();
+            self.begin_call();
             // SAFETY: `set_call` stored such a function, and no call is due without one.
             let function = unsafe {
                 core::mem::transmute::<usize, unsafe extern "C-unwind" fn(*mut c_void)>(self.function.get())
@@ -235,8 +235,8 @@ impl Telling {
         self.is_called.get()
     }
 
-    /// A call is under way.
-    pub(super) fn is_here(&self) {
+    /// A call begins.
+    pub(super) fn begin_call(&self) {
         self.running.set(self.running.get() + 1);
     }
 
