@@ -3,9 +3,10 @@
 
 use super::{BESIDE, count, stats, tree};
 use core::cell::Cell;
+use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use heapwood_gc::settings::options::{Concurrent, Generational};
-use heapwood_gc::{CollectionTicket, Config, HeapBox, MisuseError, Mutator};
+use heapwood_gc::{CollectionTicket, Config, FinalizeOrder, HeapBox, MisuseError, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 
@@ -351,17 +352,20 @@ fn threads_ask_while_others_allocate() {
                     let mutator = attach(heap);
                     // The other allocators end also when this panics.
                     let _left = Left { left, done };
-                    // No other thread has objects of this size: what is dropped is not made anew meanwhile.
-                    let own = masked(heap, 32 + 8 * number, &[0]);
+                    let (own, queue) =
+                        (masked(heap, 32 + 8 * number, &[0]), heap.new_finalizer_queue().unwrap());
                     let mut roots = Slots::new(heap, 1);
                     for round in 0..ROUNDS {
                         roots.set(0, new(&mutator, own));
                         put(roots.get(0), 2, round);
-                        // The last that the thread allocates before it has waited: a collection before gives the cell to nobody.
-                        let dropped = new(&mutator, own);
+                        // A collection that began after the thread has asked finds it dead, and tells.
+                        let dropped = NonNull::new(new(&mutator, own) as *mut u8).unwrap();
+                        mutator.finalize(dropped, queue, FinalizeOrder::AtOnce, round).unwrap();
                         let ticket = mutator.start_collection().unwrap();
                         mutator.wait_for(ticket).unwrap();
-                        assert!(mutator.is_done(ticket).unwrap() && !lives(heap, dropped));
+                        assert!(mutator.is_done(ticket).unwrap());
+                        let told = mutator.next_finalized(queue).unwrap().map(|entry| entry.tag);
+                        assert_eq!(told, Some(round), "{concurrent:?} {verify} {number}");
                         assert!(lives(heap, roots.get(0)) && get(roots.get(0), 2) == round);
                     }
                 });
