@@ -251,6 +251,16 @@ impl State {
         &self.links
     }
 
+    /// What entries of links and finalisers take: a cycle's budget is for them, too.
+    pub(crate) fn entry_bytes(&self) -> usize {
+        /// Of a link, its entry and a bucket; of a finaliser, what a door keeps besides, as a function and its data.
+        const LINK: usize = 36;
+        const FINALIZER: usize = 128;
+        // What waits on a queue no collection frees.
+        let (registered, ..) = self.finalizers.counts();
+        self.links.count() * LINK + registered * FINALIZER
+    }
+
     /// Reasons for which stores take the slow path of the barrier.
     pub(crate) fn barrier(&self) -> u32 {
         self.barrier.load(Ordering::Relaxed)

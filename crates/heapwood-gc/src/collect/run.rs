@@ -41,17 +41,18 @@ impl Collector {
         let roots = self.count_roots(&pause, prepared.expected());
         let kind = self.plan_pause(&pause, cause, &prepared, work, &mut times);
         self.call_hook(work.hook(), &pause, CollectionMoment::Start, kind);
-        let marked = state.marking_threads().while_marking(|| {
+        let (marked, revived) = state.marking_threads().while_marking(|| {
             let marked = self.mark(&mut pause, work, kind);
-            let marked = marked.plus(self.after_closure(&pause, work, kind));
+            let revived = self.after_closure(&pause, work, kind);
             self.take_snapshot(&pause, work, kind);
             self.verify_concurrent(&pause, work, kind);
             self.end_marking(&pause, work, kind);
-            marked
+            (marked.plus(revived), revived)
         });
         times.end_marking(&marked);
-        let totals = self.account(&pause, work, kind, &marked, &times);
+        let totals = self.account(&pause, work, kind, (&marked, &revived), &times);
         let ended = work.ended_totals(state);
+        state.space().external().set_entries(state.entry_bytes());
         // Who ended a concurrent marking before its time names its own cause.
         let reported = work.concurrent.overtaken_by.unwrap_or(cause);
         let next = self.set_goal(&pause, work, kind, &prepared, &totals, &published);

@@ -119,6 +119,7 @@ impl Mutator {
         let is_old = heap.space().is_old(Address::new(address));
         let registration = Registration { object: address, is_old, kind, queue: queue.0, tag };
         let added = heap.state().finalizers().add(heap.memory_of_finalizers(), registration);
+        self.owned().announce_entries(heap.state().entry_bytes());
         added.map(FinalizerToken).map_err(|refused| match refused {
             AddError::Full(most) => FinalizeError::Full { most },
             AddError::NoQueue => FinalizeError::NoQueue { queue: queue.0 },
@@ -202,6 +203,17 @@ impl Heap {
             CancelError::Queued => FinalizeError::Queued,
             CancelError::NoEntry => FinalizeError::NoFinalizer { token: token.0 },
         })
+    }
+
+    /// Cancels a registration of an object, for clients that keep no tokens; returns its tag, or `None` if the object has none that
+    /// is not queued. Of several it takes any.
+    ///
+    /// # Errors
+    /// The call comes from a trace function.
+    pub fn cancel_finalizer_of(&self, object: NonNull<u8>) -> Result<Option<usize>, MisuseError> {
+        self.check_no_trace()?;
+        let _no_preempt = record().no_preempt();
+        Ok(self.state().finalizers().cancel_of(object.as_ptr() as usize))
     }
 
     /// Takes the data that has waited longest on a queue for an object that is dead, on any thread, also in a hook; `None` if none

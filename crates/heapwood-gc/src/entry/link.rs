@@ -47,6 +47,7 @@ impl Mutator {
         let kind = if is_long { LinkKind::Long } else { LinkKind::Short };
         let link = Link { slot, object: address, kind, is_young };
         let added = heap.state().links().add((heap.kernel(), space.reservation_bytes()), link);
+        self.owned().announce_entries(heap.state().entry_bytes());
         added.map_err(|refused| match refused {
             AddLinkError::Full(most) => WeakError::FullOfLinks { most },
             AddLinkError::Kernel(e) => WeakError::Kernel(e),

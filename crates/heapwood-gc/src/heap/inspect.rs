@@ -166,7 +166,7 @@ impl<'h> HeapInspector<'h> {
             arena_bytes: arenas.in_use,
             arena_free_bytes: arenas.free + arenas.quarantined,
             committed_bytes: figures.grown,
-            external_bytes: self.state.space().external().level(),
+            external_bytes: self.state.space().external().told(),
             external_added_bytes: self.state.space().external().added(),
             backed_bytes: figures.resident,
             spans: figures.spans,

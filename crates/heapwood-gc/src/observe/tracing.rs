@@ -118,7 +118,7 @@ impl Tracing {
             sizes: collected.sizes,
             goal: collected.goal,
             roots: collected.roots,
-            external: (space.external().level(), space.external().added()),
+            external: (space.external().told(), space.external().added()),
             forced: collected.forced,
             space: [now.0, before],
             reclaimed: [now.1, reclaimed_before],

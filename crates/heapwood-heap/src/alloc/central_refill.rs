@@ -246,6 +246,21 @@ impl Owner<'_> {
         if central.collection_due(1) { Err(SpaceError::CollectionDue) } else { Ok(()) }
     }
 
+    /// Sets what the heap's entries of links and finalisers take. Once they have used up the budget, the mutator's next span is one that
+    /// only the central lists give, so it finds the collection due.
+    pub fn announce_entries(&self, bytes: usize) {
+        let external = self.heap().external();
+        external.set_entries(bytes);
+        if external.is_to_look(0) {
+            let mut central = self.sweeper().lock();
+            central.note_external(external.change().rose);
+            external.looked(0, central.left_bytes());
+            if central.collection_due(1) {
+                self.cache().end_credit();
+            }
+        }
+    }
+
     /// Returns the used-up spans of a shape, and its freed cells if they are many.
     pub(super) fn return_used_spans(&self, central: &mut Central, id: ShapeId) {
         let cached = self.cache().cached(id);

@@ -3,8 +3,9 @@
 //!
 //! What counts against a budget is what the level has risen by since its lowest point in the cycle: a collection finds dead
 //! objects, and the program gives back their bytes afterwards. If all of the level counted, a heap would get room for them a second time,
-//! with each collection more (docs/design/finalization.md). Invariant: the level is the sum of what was added less the sum of what was given back, exactly:
-//! no thread keeps a part of it.
+//! with each collection more (docs/design/finalization.md). Entries of links and finalisers count with them: a program of small
+//! objects that have one each would fill memory with entries before it has filled its budget with objects. Invariant: what the program
+//! has told is the sum of what was added less the sum of what was given back, exactly: no thread keeps a part of it.
 
 use crate::error::ExternalError;
 use crate::marks::Collection;
@@ -18,7 +19,10 @@ const MOST: usize = isize::MAX as usize;
 /// in a stop.
 #[derive(Default)]
 pub(crate) struct External {
-    level: AtomicUsize,
+    /// What the program has told.
+    told: AtomicUsize,
+    /// What the heap's entries of links and finalisers take.
+    entries: AtomicUsize,
     /// All that was ever added.
     added: AtomicU64,
     /// The level when the cycle began, and the lowest since; and since the last full collection.
@@ -40,9 +44,21 @@ pub struct ExternalChange {
 }
 
 impl External {
-    /// The bytes now.
+    /// The bytes that the program has told.
+    pub(crate) fn told(&self) -> usize {
+        self.told.load(Relaxed)
+    }
+
+    /// All bytes now.
     pub(crate) fn level(&self) -> usize {
-        self.level.load(Relaxed)
+        self.told().saturating_add(self.entries.load(Relaxed))
+    }
+
+    /// Sets what entries take.
+    pub(crate) fn set_entries(&self, bytes: usize) {
+        if bytes < self.entries.swap(bytes, Relaxed) {
+            self.fell();
+        }
     }
 
     /// All bytes that were ever added.
@@ -66,7 +82,7 @@ impl External {
 
     /// Whether so many more can be counted.
     pub(crate) fn check(&self, bytes: usize) -> Result<(), ExternalError> {
-        self.more(self.level(), bytes).map(|_| ())
+        self.more(self.told(), bytes).map(|_| ())
     }
 
     fn more(&self, level: usize, bytes: usize) -> Result<usize, ExternalError> {
@@ -91,10 +107,10 @@ impl External {
     /// # Errors
     /// There would be more than memory can hold.
     pub(crate) fn add(&self, bytes: usize) -> Result<(), ExternalError> {
-        let mut level = self.level();
+        let mut level = self.told();
         loop {
             let more = self.more(level, bytes)?;
-            match self.level.compare_exchange_weak(level, more, Relaxed, Relaxed) {
+            match self.told.compare_exchange_weak(level, more, Relaxed, Relaxed) {
                 Ok(_) => break,
                 Err(now) => level = now,
             }
@@ -108,24 +124,30 @@ impl External {
     /// # Errors
     /// There are fewer.
     pub(crate) fn give_back(&self, bytes: usize) -> Result<(), ExternalError> {
-        let mut level = self.level();
-        let less = loop {
+        let mut level = self.told();
+        loop {
             let less = level.checked_sub(bytes).ok_or(ExternalError::MoreThanAdded { bytes, level })?;
-            match self.level.compare_exchange_weak(level, less, Relaxed, Relaxed) {
-                Ok(_) => break less,
+            match self.told.compare_exchange_weak(level, less, Relaxed, Relaxed) {
+                Ok(_) => break,
                 Err(now) => level = now,
             }
-        };
+        }
+        self.fell();
+        Ok(())
+    }
+
+    /// The level has fallen.
+    fn fell(&self) {
+        let level = self.level();
         for (mark, to) in [
-            (&self.lowest, less),
-            (&self.lowest_since_full, less),
-            (&self.look_at, less.saturating_add(self.step.load(Relaxed))),
+            (&self.lowest, level),
+            (&self.lowest_since_full, level),
+            (&self.look_at, level.saturating_add(self.step.load(Relaxed))),
         ] {
             if to < mark.load(Relaxed) {
                 mark.fetch_min(to, Relaxed);
             }
         }
-        Ok(())
     }
 
     /// Begins the cycle after a marking, with a budget in bytes. All mutators are stopped.
@@ -183,6 +205,22 @@ mod tests {
         assert_eq!((change(&external), external.rose_since_full()), ((0, 0), 50));
         external.give_back(60).unwrap();
         assert_eq!((change(&external), external.rose_since_full()), ((60, 0), 0));
+    }
+
+    /// They count in the level, and are none of what the program may give back.
+    #[test]
+    fn entries_count_beside_what_is_told() {
+        let external = External::default();
+        external.add(100).unwrap();
+        external.set_entries(50);
+        assert_eq!((external.told(), external.level(), external.rose_since_full()), (100, 150, 150));
+        assert!(external.give_back(101).is_err());
+        external.begin_cycle(Collection::Full, 0);
+        external.set_entries(80);
+        assert_eq!((external.change().rose, external.change().fell), (30, 0));
+        external.set_entries(10);
+        external.set_entries(20);
+        assert_eq!((external.change().rose, external.change().fell), (10, 40));
     }
 
     #[test]

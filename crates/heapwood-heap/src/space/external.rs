@@ -60,7 +60,17 @@ impl ExternalBytes<'_> {
         self.0.sweeper().heap().external().give_back(bytes)
     }
 
-    /// The bytes now.
+    /// Sets what the heap's entries of links and finalisers take: it counts as what the program tells, and collects nothing now.
+    pub fn set_entries(self, bytes: usize) {
+        self.0.sweeper().heap().external().set_entries(bytes);
+    }
+
+    /// The bytes that the program has told.
+    pub fn told(self) -> usize {
+        self.0.sweeper().heap().external().told()
+    }
+
+    /// The bytes now, with those of entries.
     pub fn level(self) -> usize {
         self.0.sweeper().heap().external().level()
     }

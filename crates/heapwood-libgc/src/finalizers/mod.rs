@@ -14,7 +14,6 @@
 pub(crate) mod links;
 
 use crate::exports::types::{AwaitProc, Finalizer, Pointer, Ptr};
-use crate::objects::address_map::AddressMap;
 use crate::process::{attached_mutator, heap, made, mutator};
 use crate::report;
 use crate::settings;
@@ -22,9 +21,7 @@ use crate::threads::lock::Locked;
 use core::ffi::{c_int, c_void};
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicU64, Ordering};
-use heapwood_gc::{
-    FinalizeError, FinalizeOrder, FinalizerCall, FinalizerQueue, FinalizerToken, Heap, Mutator,
-};
+use heapwood_gc::{FinalizeError, FinalizeOrder, FinalizerCall, FinalizerQueue, Heap, Mutator};
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{MappedArray, OsError, SYSTEM};
 
@@ -55,7 +52,6 @@ impl Order {
 struct Entry {
     function: usize,
     data: usize,
-    token: u64,
     order: usize,
     /// One more than the next free entry.
     next: usize,
@@ -64,7 +60,7 @@ struct Entry {
 // SAFETY: plain numbers; zeros are an entry that was never used.
 unsafe impl Zeroed for Entry {}
 
-/// All entries, and the entry of each object.
+/// All entries.
 struct Table {
     entries: Option<MappedArray<Entry>>,
     committed: usize,
@@ -72,11 +68,9 @@ struct Table {
     used: usize,
     /// One more than the first free entry.
     free: usize,
-    of_object: AddressMap,
 }
 
-static TABLE: Locked<Table> =
-    Locked::new(Table { entries: None, committed: 0, used: 0, free: 0, of_object: AddressMap::new() });
+static TABLE: Locked<Table> = Locked::new(Table { entries: None, committed: 0, used: 0, free: 0 });
 
 /// The most entries, if there are addresses for them.
 const MOST: usize = 1 << 24;
@@ -99,7 +93,7 @@ impl Table {
             };
         }
         let Some(entries) = &self.entries else { unreachable!("it was reserved") };
-        let more = self.committed.max(STEP).min(entries.len() - self.committed);
+        let more = (self.committed / 4).max(STEP).min(entries.len() - self.committed);
         entries.commit(self.committed..self.committed + more)?;
         let start = self.committed;
         self.committed += more;
@@ -134,7 +128,7 @@ impl Table {
         let free = self.free;
         let entry = self.entry(index);
         let removed = *entry;
-        *entry = Entry { function: 0, data: 0, token: 0, order: 0, next: free };
+        *entry = Entry { function: 0, data: 0, order: 0, next: free };
         self.free = index + 1;
         removed
     }
@@ -199,24 +193,16 @@ fn notify_or_invoke() {
     }
 }
 
-/// Takes an object's entry out, if it has one whose object was not queued. Returns its index.
-fn cancel(object: usize) -> Option<Entry> {
-    let (index, token) = TABLE.with(|table| {
-        let index = table.of_object.get(object)?;
-        Some((index, table.entry(index).token))
-    })?;
-    let cancelled = heap().cancel_finalizer(FinalizerToken::from_bits(token));
-    TABLE.with(|table| {
-        table.of_object.remove(object);
-        // What is on a queue keeps its entry until it is taken.
-        cancelled.is_ok().then(|| table.remove(index))
-    })
+/// Takes an object's entry out, if it has one that was not queued: what is on a queue keeps its entry until it is taken.
+fn cancel(object: NonNull<u8>) -> Option<Entry> {
+    let index = heap().cancel_finalizer_of(object).ok()??;
+    Some(TABLE.with(|table| table.remove(index)))
 }
 
 /// Registers an entry whose function and data are known for an object.
 fn add(mutator: &Mutator, object: NonNull<u8>, order: Order, function: usize, data: usize) -> bool {
     loop {
-        let entry = Entry { function, data, token: 0, order: order as usize, next: 0 };
+        let entry = Entry { function, data, order: order as usize, next: 0 };
         let added = TABLE.with(|table| {
             let root = table.reserve()?;
             Ok::<_, OsError>((root, if root.is_none() { table.add(entry) } else { None }))
@@ -232,21 +218,14 @@ fn add(mutator: &Mutator, object: NonNull<u8>, order: Order, function: usize, da
             }
             Ok((None, None)) | Err(_) => return false,
         };
-        let token = match mutator.finalize(object, queue(order), order.of_heap(), index) {
-            Ok(token) => token,
-            Err(error) => {
-                TABLE.with(|table| table.remove(index));
-                if !matches!(error, FinalizeError::NoObject { .. }) {
-                    report::warn(format_args!("A finalizer could not be registered: {error}"));
-                }
-                // Of what is no object libgc, too, says nothing: it never dies.
-                return matches!(error, FinalizeError::NoObject { .. });
-            }
-        };
-        return TABLE.with(|table| {
-            table.entry(index).token = token.to_bits();
-            table.of_object.insert(object.as_ptr() as usize, index).is_ok()
-        });
+        let Err(error) = mutator.finalize(object, queue(order), order.of_heap(), index) else { return true };
+        TABLE.with(|table| table.remove(index));
+        // Of what is no object libgc, too, says nothing: it never dies.
+        let is_none = matches!(error, FinalizeError::NoObject { .. });
+        if !is_none {
+            report::warn(format_args!("A finalizer could not be registered: {error}"));
+        }
+        return is_none;
     }
 }
 
@@ -260,7 +239,7 @@ unsafe fn register_in(
     (old, old_data): (*mut Finalizer, *mut Ptr),
 ) {
     let mutator = mutator();
-    let before = cancel(object as usize);
+    let before = NonNull::new(object.cast()).and_then(cancel);
     if !old.is_null() {
         // SAFETY: contract 1; the entry has a function of the program's.
         unsafe {
@@ -317,14 +296,7 @@ pub(crate) fn invoke() -> c_int {
         let next = |&queue: &u64| mutator.next_finalized(FinalizerQueue::from_bits(queue)).ok().flatten();
         let Some(taken) = queues.iter().find_map(next) else { return count };
         let Some(object) = taken.object else { continue };
-        let address = object.as_ptr() as usize;
-        let entry = TABLE.with(|table| {
-            // The program may have registered the object again, since it was queued.
-            if table.of_object.get(address) == Some(taken.tag) {
-                table.of_object.remove(address);
-            }
-            table.remove(taken.tag)
-        });
+        let entry = TABLE.with(|table| table.remove(taken.tag));
         let order = Order::of_number(entry.order);
         if taken.in_circle && matches!(order, Order::Usual | Order::IgnoreSelf) {
             report::warn(format_args!("Finalization cycle involving {object:p}"));

@@ -1,7 +1,6 @@
 //! Objects by their addresses, and their end. Invariant: what is said of an object is exact for each that the caller can know of,
 //! whoever has made it.
 
-pub(crate) mod address_map;
 pub(crate) mod aligned;
 pub(crate) mod alloc;
 pub(crate) mod chains;

@@ -31,6 +31,8 @@ pub(in crate::collect) struct CollectionTotals {
     pub(super) old: usize,
     pub(super) allocated: usize,
     pub(super) live: usize,
+    /// The part of that which waits for its finalisers.
+    revived: usize,
     /// Mutators that allocate.
     mutators: usize,
 }
@@ -113,7 +115,7 @@ impl Collector {
         pause: &Pause<'_>,
         work: &mut Work,
         kind: PauseKind,
-        marked: &MarkTotals,
+        (marked, revived): (&MarkTotals, &MarkTotals),
         times: &Times,
     ) -> CollectionTotals {
         let old = pause.state().cycles().live();
@@ -141,8 +143,9 @@ impl Collector {
             work.spent += cpu_ns;
             work.stopped += ns;
         }
+        let revived = revived.bytes;
         let (stacks, external) = (pause.stack_bytes(), pause.space().external().change());
-        CollectionTotals { ns, since, cpu_ns, stacks, external, old, allocated, live, mutators }
+        CollectionTotals { ns, since, cpu_ns, stacks, external, old, allocated, live, revived, mutators }
     }
 
     /// Sets when the next collection is due.
@@ -168,9 +171,9 @@ impl Collector {
                 work.learn_rates(totals, ended, last, core::mem::take(&mut rose));
                 state.cycles().set_live_in_full(totals.live);
                 // The heap does not grow for floating garbage, and room for it is a part of the growth, of which a half is left in
-                // any case.
+                // any case. Nor for what its finalisers give up soon.
                 let floating = ended.map_or(0, |(_, promoted)| work.concurrent.start.floating(promoted));
-                let alive = totals.live.saturating_sub(floating) + outside;
+                let alive = totals.live.saturating_sub(floating + totals.revived) + outside;
                 let growth = self.growth(pause, work, (totals, last), alive);
                 // Where the plan changed in the stop this asks the kernel now.
                 let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
@@ -248,8 +251,12 @@ impl Collector {
         let added = (totals.old + totals.allocated).saturating_sub(last);
         if pause.state().cycles().is_paced_by_bytes() {
             let spent = core::mem::take(&mut work.spent);
-            let spent =
-                Spent { collecting_ns: spent, all_ns: spent + added as u64, added, freed: totals.freed() };
+            let spent = Spent {
+                collecting_ns: spent,
+                all_ns: spent + added as u64,
+                added,
+                freed: totals.freed() + totals.revived,
+            };
             return work.growth.after_full(live, self.pacer().percent(), totals.mutators, spent);
         }
         let starved = pause.space().reclaim_clock().times().starved_ns;
@@ -261,7 +268,7 @@ impl Collector {
             collecting_ns: work.spent + waited + (starved - work.starved),
             all_ns: now.saturating_sub(work.spent_by_all) + waited,
             added,
-            freed: totals.freed(),
+            freed: totals.freed() + totals.revived,
         };
         (work.spent, work.stopped, work.spent_by_all, work.starved) = (0, 0, now, starved);
         work.growth.after_full(live, self.pacer().percent(), mutators, spent)

@@ -109,6 +109,15 @@ impl Finalizers {
         self.change(self.table.lock(), |table| table.cancel(entry)).unwrap_or(Err(CancelError::NoEntry))
     }
 
+    /// Cancels a registration of an object, if it has one; returns its tag.
+    pub(crate) fn cancel_of(&self, object: usize) -> Option<usize> {
+        // Most objects are registered once.
+        match self.has_any() {
+            true => self.change(self.table.lock(), |table| table.cancel_of(object)).flatten(),
+            false => None,
+        }
+    }
+
     /// Takes the entry that has waited longest on a queue, objects before data, or of data alone.
     pub(crate) fn next(&self, queue: QueueNumber, objects: bool) -> Result<Option<Taken>, QueueError> {
         // Most looks find nothing.

@@ -152,14 +152,15 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let none = heapwood_gc::FinalizerToken::from_bits(1 << 32 | 1);
     assert!(heap.cancel_finalizer(none).is_err(), "before the first");
 
-    let [a, b] = [5, 6].map(|tag| finalize(&mutator, roots.get(0), tag));
+    let [a, _] = [5, 6].map(|tag| finalize(&mutator, roots.get(0), tag));
     // SAFETY: it is refused.
     let refused = unsafe { mutator.free(at(roots.get(0))) }.unwrap_err();
     assert!(matches!(refused, FreeError::Finalizer { address } if address == roots.get(0)), "{refused}");
     assert_eq!(heap.cancel_finalizer(a), Ok(5));
     assert!(matches!(heap.cancel_finalizer(a), Err(FinalizeError::NoFinalizer { .. })));
     assert!(matches!(heap.cancel_finalizer(none), Err(FinalizeError::NoFinalizer { .. })));
-    assert_eq!(heap.cancel_finalizer(b), Ok(6));
+    assert_eq!(heap.cancel_finalizer_of(at(roots.get(0))), Ok(Some(6)));
+    assert_eq!(heap.cancel_finalizer_of(at(roots.get(0))), Ok(None));
     // Without finalisers it can be freed, and a new object in the cell has none of the old one's.
     let freed = roots.get(0);
     roots.set(0, 0);
@@ -167,6 +168,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let c = finalize(&mutator, new(&mutator, node), 7);
     mutator.collect().unwrap();
     assert_eq!(heap.cancel_finalizer(c), Err(FinalizeError::Queued));
+    assert_eq!(heap.cancel_finalizer_of(at(freed)), Ok(None));
     assert_eq!(taken(&heap), [7]);
     assert!(matches!(heap.cancel_finalizer(c), Err(FinalizeError::NoFinalizer { .. })));
 }

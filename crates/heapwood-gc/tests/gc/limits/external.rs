@@ -1,6 +1,7 @@
 //! Memory outside the heap: small objects own large buffers, and the process does not grow. What is counted is bytes and
 //! collections.
 
+use core::ptr::NonNull;
 use heapwood_gc::settings::options::{Concurrent, Stop};
 use heapwood_gc::{AllocError, ExternalError, Heap, MisuseError, Mutator, ObjectType};
 use heapwood_gc_testing::*;
@@ -274,4 +275,38 @@ fn room_is_a_part_of_what_is_alive_outside() {
     let collections = stat(&heap).collections - before;
     assert!((1..=10).contains(&collections), "{collections} collections while it grew from 400 to 1200 MiB");
     assert!(stat(&heap).goal_bytes < 1200 * MIB, "the goal is no more than what is alive and its room");
+}
+
+/// Small objects with a link or a finaliser each: the entries are ten times the objects, and are counted as memory that these own.
+#[test]
+fn entries_of_links_and_finalizers_use_up_the_budget() {
+    for config in [FULL, YOUNG] {
+        let heap = heap(config.concurrent(Concurrent::Off).min_heap(4 * MIB).background_release(false));
+        heap.pace_by_bytes();
+        let (m, ty) = (attach(&heap), pointer_free(&heap, 16));
+        let mut most = 0;
+        let mut slots = vec![0usize; 400_000];
+        for slot in &mut slots {
+            let object = NonNull::new(new(&m, ty) as *mut u8).unwrap();
+            // SAFETY: the slots outlive their links: no object is alive when the heap ends.
+            unsafe { m.add_link(slot, object, false) }.unwrap();
+            *slot = object.as_ptr() as usize;
+            most = most.max(heap.links());
+        }
+        assert!(most <= 200_000, "{most} links at once");
+        most = 0;
+        for tag in 0..400_000 {
+            m.finalize_data(NonNull::new(new(&m, ty) as *mut u8).unwrap(), Default::default(), tag).unwrap();
+            most = most.max(heap.finalizers().0);
+            while heap.next_finalized_data(Default::default()).unwrap().is_some() {}
+        }
+        assert!(most <= 70_000, "{most} finalisers at once");
+        assert_eq!(
+            (stat(&heap).external_bytes, stat(&heap).external_added_bytes),
+            (0, 0),
+            "nobody told of any"
+        );
+        m.collect().unwrap();
+        assert_eq!((heap.links(), heap.finalizers().0), (0, 0));
+    }
 }
