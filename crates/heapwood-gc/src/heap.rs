@@ -167,7 +167,7 @@ impl Heap {
             roots.use_libraries(kernel, true)?;
         }
         let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
-        // If every collection is full and stops all threads, stores need no barrier.
+        // Where signals stop threads there are no young collections and no markings beside the program: nothing needs a barrier.
         let needs_barrier = config.stop == Stop::Polls;
         let stores = (config.verify && needs_barrier).then(|| StoreLog::new(kernel, &space)).transpose()?;
         let heap = Heap {

@@ -5,12 +5,12 @@
 //! programs use `heapwood` or `heapwood-c`.
 //!
 //! A [`Heap`] is a space and everything needed to find its live objects. Threads join it through a [`Mutator`]; a
-//! collection stops them at polls (safepoints), marks from the roots, and leaves sweeping to allocation. This crate
-//! knows addresses and shapes; typed pointers belong to the crates above.
+//! collection stops them, at polls (safepoints) or by signals, marks from the roots, in that stop or beside the program, and leaves
+//! sweeping to allocation. This crate knows addresses and shapes; typed pointers belong to the crates above.
 //!
-//! | room | contents |
+//! | folder | contents |
 //! |---|---|
-//! | `entry` | what a thread calls: attach, allocate, free, arenas |
+//! | `entry` | what a thread calls: attach, allocate, free; arenas, weak references, links, finalisers, hooks |
 //! | `heap` | the heap, its types, the room that the process leaves it |
 //! | `background` | the heap's own thread: it sweeps, collects idle heaps, returns memory |
 //! | `collect` | one collection, as a list of phases |

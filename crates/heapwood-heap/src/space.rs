@@ -267,7 +267,6 @@ impl Space {
         self.heap().marks().watch_mark(watch, object.get());
     }
 
-    /// Has the kernel find memory for the mark bits that the heap has grown by. No stop should have to wait for it.
     /// What a marker beside mutators reads of the space.
     ///
     /// # Safety

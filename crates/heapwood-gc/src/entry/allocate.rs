@@ -58,7 +58,7 @@ impl Mutator {
         let refill = |owner: Owner<'_>| owner.refill(shape, self.types().writes_values_whole());
         self.retry(cell, || refill(self.owned().keeping_runs(keeps)))?;
         // A thread that a signal stopped meanwhile has kept its run; it does not poll before the cell is used.
-        let found = buffer.peek(cell).expect("a refilled bump has a cell");
+        let found = buffer.peek(cell).expect("a refilled buffer has a cell");
         self.remember_reused(shape, cell);
         Ok(found)
     }

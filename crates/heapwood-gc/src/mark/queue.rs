@@ -99,8 +99,9 @@ pub(super) struct Marker<'h, M> {
     /// The kernel's knowledge of which pages were ever written.
     pub(super) pagemap: &'h Pagemap,
     pub(super) rescan: &'h RescanSet,
-    /// Which words that may be pointers count; whether those outside stacks do only with registered displacements, as it began.
+    /// Which of the words that may be pointers count.
     words: &'h AmbiguousWords,
+    /// Whether words outside stacks count only with registered displacements; read once, when the marking begins.
     is_exact: bool,
     /// An edge may lead to a freed object.
     may_dangle: bool,

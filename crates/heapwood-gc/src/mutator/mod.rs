@@ -97,7 +97,7 @@ pub struct Mutator {
     client: Client,
     /// Calls of finalisers that are under way on its thread.
     finalizer_calls: FinalizerCalls,
-    /// Called, on its thread, when it is taken from that.
+    /// The function that the thread calls when it detaches from the heap.
     farewell: Cell<Option<fn()>>,
     /// The spans and pages that its thread owns, beside the allocation buffers. Few of its last pages are ever touched.
     cache: ThreadCache,

@@ -3,7 +3,7 @@
 //!
 //! After each instruction the kernel raises SIGTRAP. Its handler asks the collector, another thread, for a collection, and waits until
 //! the signal that is to stop the thread is pending (the handler has it blocked), or the collection has ended without one, or the
-//! collector sleeps: then it waits for the thread, which is in a section or holds a lock. So when the handler returns, the kernel
+//! collector sleeps: then it waits for the thread, which is in a no-preempt region or holds a lock. So when the handler returns, the kernel
 //! delivers the pending signal at exactly the instruction that is next, before that or any other.
 
 use super::report::Report;

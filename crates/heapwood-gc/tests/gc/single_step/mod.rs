@@ -1,5 +1,5 @@
 //! A thread can be stopped at every instruction: it is led through windows of operations one instruction at a time ([`lead`]), and
-//! before each it is asked to stop. Where it is in a section it stops as it comes out, which must be soon; everywhere else at that very
+//! before each it is asked to stop. Where it is in a no-preempt region it stops as it comes out, which must be soon; everywhere else at that very
 //! instruction. Verify mode checks the heap at each stop, and the operations what they have made afterwards.
 //!
 //! What is stepped includes the C library's functions and those of this test. For x86-64, whose trap flag it uses. Each test is a process of its own,
@@ -31,7 +31,7 @@ const STEPPED: Config = BY_SIGNALS
     .address_space(16 << 20)
     .min_heap(8 << 20);
 
-/// A section is what a refill, page work, or a change of the thread's record takes, and they are bounded.
+/// A no-preempt region is what a refill, page work, or a change of the thread's record takes, and they are bounded.
 const LONGEST_WAIT: usize = 100_000;
 
 /// So many operations, or twenty times as many if there is time.

@@ -11,9 +11,9 @@ use std::ops::Range;
 pub(crate) enum Answer {
     /// The thread was stopped before this instruction.
     Stopped,
-    /// A signal came there in a section, and the thread went on.
+    /// A signal came there in a no-preempt region, and the thread went on.
     InSection,
-    /// A collection waits: for the end of a section in which its signal came, or for a lock that the thread holds.
+    /// A collection waits: for the end of a no-preempt region in which its signal came, or for a lock that the thread holds.
     Waiting,
     /// A signal came there when it was not wanted any more, or the thread had left the heap.
     NotAsked,
