@@ -378,8 +378,8 @@ fn as_the_kernel_says(config: Config, huge_pages: bool) {
     arena.zeros(&mutator, values, 5000).unwrap();
     mutator.collect().unwrap();
     let late = compare("a collected heap");
-    // The large object is dead, and verify mode has filled it.
-    assert!(config.verify || late.untouched >= 60 * MIB, "{late:?}");
+    // The large object is dead, and verify mode has filled it. The collection may have given a quarter of it back.
+    assert!(config.verify || late.untouched >= 45 * MIB, "{late:?}");
     assert!(late.roots > 0 && late.mark_stacks > 0 && late.mutators > 0 && late.heap > 0, "{late:?}");
     assert!(late.checks > 0 && late.pointer_bits > 0 && late.layouts > 0 && late.page_sets > 0, "{late:?}");
     arena.close(&mutator);
