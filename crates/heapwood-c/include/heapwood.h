@@ -185,8 +185,8 @@ typedef struct hw_options {
     /* The threads that mark: the collecting one, and helpers that sleep between collections. Range: 1 to 128.
        Default: 0, as many as the processor cores that the process may use, where marking takes long enough. */
     uint64_t mark_threads;
-    /* Collect an idle heap, to return its garbage to the kernel: ten seconds after the last collection, while all
-       its threads are in blocking regions. Default: on. */
+    /* Collect an idle heap, to return its garbage to the kernel: after ten seconds without a collection, and with
+       less than a MiB allocated, while all its threads are in blocking regions. Default: on. */
     uint32_t idle_collection;
     /* Young collections, which look only at objects allocated since the last one: auto, while they are profitable;
        off, never; always, for tests. Range: auto (1), off (0) or always (2). Default: auto. */
@@ -1050,12 +1050,8 @@ typedef struct hw_stats {
     uint64_t spans_taken;
     /* Spans that threads returned to the central lists. */
     uint64_t spans_returned;
-    /* Collections of an idle heap, by the heap's own thread. */
+    /* Collections of an idle heap, which the heap's own thread made, or asked the marker for. */
     uint64_t idle_collections;
-    /* Idle collections withdrawn: a thread neither stopped within a millisecond nor was in a blocking region. */
-    uint64_t idle_withdrawn;
-    /* The system's number of that thread at the last; 0 if none was withdrawn. */
-    uint64_t idle_withdrawn_thread;
     /* Young collections. */
     uint64_t young_collections;
     /* Pauses of young collections, which count among all pauses, too: the median. */

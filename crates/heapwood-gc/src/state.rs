@@ -43,7 +43,7 @@ pub(crate) use marking_requests::{MarkingRequest, MarkingRequests};
 pub(crate) use marking_threads::MarkingThreads;
 pub(crate) use posted_pause::{MarkerPause, PostedPause};
 pub(crate) use store_log::StoreLog;
-pub(crate) use wakeup::{WakeOn, Wakeup};
+pub(crate) use wakeup::Wakeup;
 
 use crate::inject::FaultInjector;
 use crate::settings::options::{Config, Generational};

@@ -8,7 +8,7 @@ use super::idle_collector::IdleCollector;
 use super::scavenger::Scavenger;
 use super::sweeper::BackgroundSweeper;
 use crate::collect::Collector;
-use crate::state::{State, WakeOn};
+use crate::state::State;
 use core::time::Duration;
 use heapwood_pages::Clock;
 
@@ -49,16 +49,16 @@ impl<'h> BackgroundLoop<'h> {
         let BackgroundLoop { state, collector, figures, .. } = *self;
         let (space, wakeup) = (state.space(), state.wakeup());
         // Who leaves the heap after this tells, and who has left before is seen.
-        let waits = self.idle.as_ref().is_some_and(IdleCollector::waits_for_threads);
-        wakeup.set_wake_on(if waits { WakeOn::Everybody } else { WakeOn::Holders });
+        wakeup.set_wakes(true);
         let gate = state.fork_gate();
         collector.start_wanted_helpers(state);
         let emptied = gate.without_fork(|| self.idle_cache_flusher.step(clock, collector.registry()));
         if emptied.is_some() {
             // It looks again soon.
-            wakeup.set_wake_on(WakeOn::Nobody);
+            wakeup.set_wakes(false);
         }
-        let collected = self.idle.as_mut().and_then(|idle| idle.step(clock, (state, collector, figures)));
+        let collected =
+            self.idle.as_mut().and_then(|idle| idle.step(clock.now(), (state, collector, figures)));
         let swept = self.sweeper.step(clock, state, collector);
         let released =
             gate.without_fork(|| self.scavenger.step(clock, (space, state.cycles().goal(), figures)));

@@ -1,7 +1,7 @@
-//! What a heap's own thread has done, as it tells. Invariant: each only grows, but the name of a thread.
+//! What a heap's own thread has done, as it tells. Invariant: each only grows.
 
 use crate::observe::Stats;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 
 /// The figures of one heap.
 #[derive(Debug, Default)]
@@ -9,8 +9,6 @@ pub(crate) struct Figures {
     /// Bytes that were given back, by the thread or when asked to.
     released: AtomicU64,
     idle_collections: AtomicU64,
-    idle_withdrawn: AtomicU64,
-    idle_withdrawn_thread: AtomicU32,
 }
 
 impl Figures {
@@ -19,22 +17,14 @@ impl Figures {
         self.released.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    /// The heap was idle, and was collected.
-    pub(super) fn count_collection(&self) {
+    /// The heap was idle, and is collected.
+    pub(super) fn count_idle_collection(&self) {
         self.idle_collections.fetch_add(1, Ordering::Relaxed);
-    }
-
-    /// The heap was idle, but this thread ran.
-    pub(super) fn count_withdrawn(&self, thread: u32) {
-        self.idle_withdrawn_thread.store(thread, Ordering::Relaxed);
-        self.idle_withdrawn.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Writes what it knows into the figures of the heap.
     pub(crate) fn add_to_stats(&self, stats: &mut Stats) {
         stats.released_bytes = self.released.load(Ordering::Relaxed);
         stats.idle_collections = self.idle_collections.load(Ordering::Relaxed);
-        stats.idle_withdrawn = self.idle_withdrawn.load(Ordering::Relaxed);
-        stats.idle_withdrawn_thread = self.idle_withdrawn_thread.load(Ordering::Relaxed);
     }
 }

@@ -17,10 +17,9 @@ pub(crate) enum Cause {
     /// The heap is idle.
     Idle,
     /// A concurrent marking is to start: now, or, if much is young, after a young collection in its place.
-    /// The heap may be `idle`.
-    StartMarking { at_once: bool, idle: bool },
-    /// A concurrent marking is to end, in the same way. The heap was `idle` when it began.
-    FinishMarking { at_once: bool, idle: bool },
+    StartMarking { at_once: bool },
+    /// A concurrent marking is to end, in the same way.
+    FinishMarking { at_once: bool },
 }
 
 impl Cause {
@@ -30,33 +29,23 @@ impl Cause {
             Cause::BudgetExhausted(_) => "budget",
             Cause::AllocationFailed => "no-room",
             Cause::Program(_) => "program",
-            Cause::Idle
-            | Cause::StartMarking { idle: true, .. }
-            | Cause::FinishMarking { idle: true, .. } => "idle",
-            Cause::StartMarking { idle: false, .. } | Cause::FinishMarking { idle: false, .. } => "marker",
+            Cause::Idle => "idle",
+            Cause::StartMarking { .. } | Cause::FinishMarking { .. } => "marker",
         }
     }
 
     /// Whether trace lines call it forced: it comes out of turn.
     pub(super) fn is_forced(self) -> bool {
-        matches!(self, Cause::Program(_)) || self.is_idle()
+        matches!(self, Cause::Program(_) | Cause::Idle)
     }
 
     pub(crate) fn is_allocation(self) -> bool {
         matches!(self, Cause::BudgetExhausted(_) | Cause::AllocationFailed)
     }
 
-    /// The heap's own thread wants it, since the heap is idle.
-    pub(super) fn is_idle(self) -> bool {
-        matches!(
-            self,
-            Cause::Idle | Cause::StartMarking { idle: true, .. } | Cause::FinishMarking { idle: true, .. }
-        )
-    }
-
     /// Free memory is wanted back.
     pub(super) fn wants_room(self) -> bool {
-        self == Cause::AllocationFailed || self.is_idle()
+        matches!(self, Cause::AllocationFailed | Cause::Idle)
     }
 
     /// The program waits for what the collection frees.
@@ -66,10 +55,7 @@ impl Cause {
 
     /// Whether a young collection may come first, if there is much to do for it.
     pub(super) fn may_wait(self) -> bool {
-        matches!(
-            self,
-            Cause::StartMarking { at_once: false, .. } | Cause::FinishMarking { at_once: false, .. }
-        )
+        matches!(self, Cause::StartMarking { at_once: false } | Cause::FinishMarking { at_once: false })
     }
 
     /// The collection to prepare for: young or full. What the stop finds may change it (`plan`).

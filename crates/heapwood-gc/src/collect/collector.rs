@@ -13,7 +13,7 @@ use super::turns::Turns;
 use crate::error::MisuseError;
 use crate::lock_order::{COLLECTION, RECORD, SWEEPING};
 use crate::mark::Marking;
-use crate::mutator::registry::{Members, Registry};
+use crate::mutator::registry::{Member, Members, Registry, StopTimeout};
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::PageSnapshots;
 use crate::observe::{AwaitedThread, Record, Stats, Tracing, Verify, report_slow_thread};
@@ -388,7 +388,7 @@ impl Collector {
         if ends {
             // A concurrent marking ends first, in a stop.
             work.concurrent.overtaken_by = Some(cause);
-            self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, &mut work);
+            self.run_stopped(state, Cause::FinishMarking { at_once: true }, &mut work);
         }
         // Its end frees what was dead when it started. Who asks for a collection, or finds no room, wants all.
         if !(ends && matches!(cause, Cause::BudgetExhausted(_))) {
@@ -398,12 +398,36 @@ impl Collector {
         (true, work)
     }
 
+    /// Collects an idle heap, on its thread for slow work, or asks the marker to; whether it has. It begins only while no mutator
+    /// runs: one that neither polls nor blocks would keep all waiting that come. One that comes later is waited for, as in any
+    /// collection. `has_marker` tells whether there is a marker thread, and may start it.
+    pub(crate) fn collect_idle(&self, state: &State, has_marker: impl FnOnce() -> bool) -> bool {
+        let is_beside = self.marks_concurrently(state) && has_marker();
+        let Some(mut work) = self.try_lock_work() else { return false };
+        // The program is not called on this thread.
+        if state.space().collections_off() != 0 || work.session.is_active() || work.calls_program() {
+            return false;
+        }
+        let nobody_runs = || {
+            let members = self.registry.try_lock();
+            members.is_some_and(|members| members.iter().all(|mutator| !mutator.gate().is_running()))
+        };
+        if !state.fork_gate().without_fork(nobody_runs) {
+            return false;
+        }
+        match is_beside {
+            true => state.marking_requests().start(),
+            false => self.collect_beside(state, Cause::Idle, &mut work),
+        }
+        true
+    }
+
     /// Waits until no collection is under way; one that marks beside the program is ended now, in a stop. Called on a thread
     /// without a running mutator, when collections are off.
     pub(crate) fn end_collections(&self, state: &State) {
         let mut work = self.lock_work();
         if work.session.is_active() {
-            self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, &mut work);
+            self.run_stopped(state, Cause::FinishMarking { at_once: true }, &mut work);
         }
     }
 
@@ -426,30 +450,18 @@ impl Collector {
         starts
     }
 
-    /// One collection.
-    pub(super) fn run_stopped(&self, state: &State, cause: Cause, work: &mut Work) {
-        let stopped = self.run(state, cause, work, None);
-        debug_assert!(stopped.is_ok(), "it has waited for all threads");
-    }
-
-    /// Stops the mutators, and returns the thread that it waited for last. With `at_most` it is a try ([`Members::try_stop`]). Without, it
-    /// waits for all, or for so long as its `patience` lasts.
+    /// Stops the mutators, and returns the thread that it waited for last.
     ///
     /// # Errors
-    /// The thread of a mutator that has not stopped in that time. Then all go on.
+    /// A mutator has not stopped `at_most` so long. Then all go on.
     pub(super) fn stop(
         &self,
         members: &Members<'_, Mutator>,
         at_most: Option<Duration>,
-        patience: Option<Duration>,
-    ) -> Result<Option<AwaitedThread>, u32> {
-        let stopped = match at_most {
-            Some(at_most) => members.try_stop(at_most).map(|()| None),
-            None => members.stop(self.stops_by_signals(), patience, |mutator, seconds| {
-                report_slow_thread(mutator.thread(), seconds, self.signal, self.verify.is_some());
-            }),
-        };
-        let last = stopped.map_err(Mutator::thread)?;
+    ) -> Result<Option<AwaitedThread>, StopTimeout> {
+        let last = members.stop(self.stops_by_signals(), at_most, |mutator, seconds| {
+            report_slow_thread(mutator.thread(), seconds, self.signal, self.verify.is_some());
+        })?;
         Ok(last.map(|(mutator, ns)| AwaitedThread { thread: mutator.thread(), ns }))
     }
 

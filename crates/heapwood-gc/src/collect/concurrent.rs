@@ -76,9 +76,8 @@ impl Collector {
             if !marked.done || self.suspect_finalizers(state, asked) {
                 continue;
             }
-            let idle = work.concurrent.idle;
-            let finish = MarkerPause::Finish { at_once: tries == MOST_TRIES, idle };
-            let work = self.pause_for_marker(state, work, finish);
+            let work =
+                self.pause_for_marker(state, work, MarkerPause::Finish { at_once: tries == MOST_TRIES });
             if !work.session.is_active() {
                 return;
             }
@@ -165,22 +164,22 @@ impl Collector {
                     return self.collect_beside(state, Cause::Program(Collection::Full), work);
                 };
                 work.session = Session::Starting(session);
-                self.collect_beside(state, Cause::StartMarking { at_once, idle: false }, work);
+                self.collect_beside(state, Cause::StartMarking { at_once }, work);
                 if !work.session.is_active() {
                     // A young collection came first, or, since there is a trace function now, one of everything.
                     work.end_session();
                 }
             }
-            MarkerPause::Finish { at_once, idle } if work.session.is_active() => {
-                self.collect_beside(state, Cause::FinishMarking { at_once, idle }, work);
+            MarkerPause::Finish { at_once } if work.session.is_active() => {
+                self.collect_beside(state, Cause::FinishMarking { at_once }, work);
             }
             // Somebody else has ended the marking, or begun one.
             MarkerPause::Start { .. } | MarkerPause::Finish { .. } => {}
         }
     }
 
-    /// A pause for the marker thread.
-    fn collect_beside(&self, state: &State, cause: Cause, work: &mut Work) {
+    /// A pause for a thread of the heap's own.
+    pub(super) fn collect_beside(&self, state: &State, cause: Cause, work: &mut Work) {
         let cpu = clock::thread_cpu_ns();
         self.run_stopped(state, cause, work);
         self.record().lock().add_cpu(clock::thread_cpu_ns() - cpu);
@@ -204,7 +203,7 @@ impl Collector {
             }
             let Ok(session) = work.marking.new_session(state) else { return false };
             work.session = Session::Starting(session);
-            self.run_stopped(state, Cause::StartMarking { at_once: true, idle: false }, work);
+            self.run_stopped(state, Cause::StartMarking { at_once: true }, work);
             true
         })
     }
@@ -223,7 +222,7 @@ impl Collector {
             let Some(session) = work.session.active() else { return false };
             let _sweeping = self.sweeping.lock();
             let members = self.registry().lock();
-            let Ok(_) = self.stop(&members, None, None) else { return false };
+            let Ok(_) = self.stop(&members, None) else { return false };
             members.iter().for_each(|m| m.barrier().close_shaded());
             // SAFETY: all have stopped, and none attaches while the registry's lock is held; one thread collects.
             let world = unsafe { state.space().stopped() };
@@ -242,7 +241,7 @@ impl Collector {
         self.with_work(me, |work| {
             let is_active = work.session.is_active();
             if is_active {
-                self.run_stopped(state, Cause::FinishMarking { at_once: true, idle: false }, work);
+                self.run_stopped(state, Cause::FinishMarking { at_once: true }, work);
             }
             is_active
         })

@@ -26,8 +26,6 @@ pub(super) struct ConcurrentWork {
     pub(super) floating: Option<Floating>,
     /// The cause of the collection that ends one in a stop, before the marker could end it.
     pub(super) overtaken_by: Option<Cause>,
-    /// The heap was idle when the active marking began.
-    pub(super) idle: bool,
     /// When the last full collection ended, in nanoseconds of the monotonic clock.
     pub(super) full_ended: u64,
 }
@@ -45,7 +43,6 @@ impl ConcurrentWork {
             ended: None,
             floating: None,
             overtaken_by: None,
-            idle: false,
             full_ended: clock::monotonic_ns(),
         }
     }

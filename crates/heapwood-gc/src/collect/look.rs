@@ -26,9 +26,7 @@ impl Collector {
         let _sweeping = self.sweeping.lock();
         let mut times = Times::begin(state.space(), turn.work().last_ended);
         let nobody = ClientPart::of(state, None);
-        let Ok(pause) = self.stop_world(state, &mut times, nobody, None) else {
-            unreachable!("it waits for all threads")
-        };
+        let pause = self.stop_world(state, &mut times, nobody);
         pause.owners().for_each(|owner| owner.publish());
         let account = MemoryAccount::of_pages(state, &pause.world().parts(pause.owners()));
         drop(pause.resume(|members| {

@@ -11,7 +11,6 @@
 //! | `look` | a stop that only looks |
 //! | `session` | whether there is a concurrent marking |
 //! | `concurrent` | a concurrent marking: its start, its slices beside the program, its end |
-//! | `idle` | collecting an idle heap, in a stop or beside the program |
 //! | `concurrent_rule` | which full collections mark so |
 //! | `concurrent_work` | what collections note for them |
 //! | `turns` | whose turn it is: the marker's or a collection's |
@@ -24,7 +23,6 @@ mod concurrent;
 mod concurrent_rule;
 mod concurrent_work;
 mod hook;
-mod idle;
 mod look;
 mod phases;
 mod plan;
@@ -35,5 +33,4 @@ mod turns;
 pub(crate) use cause::Cause;
 pub(crate) use collector::{Collector, CollectorTurn, Work};
 pub use hook::{CollectionHook, CollectionKind, CollectionMoment};
-pub(crate) use idle::TryCollect;
 pub(crate) use look::HeapTable;

@@ -113,8 +113,8 @@ mod tests {
         const MARK: YoungPart = YoungPart::Mark { deadline: 7 };
         const YOUNG: PauseKind = PauseKind::Young { deadline: 7 };
         const PROMOTE: PauseKind = PauseKind::Promote;
-        const START: Cause = Cause::StartMarking { at_once: false, idle: false };
-        const FINISH: Cause = Cause::FinishMarking { at_once: false, idle: false };
+        const START: Cause = Cause::StartMarking { at_once: false };
+        const FINISH: Cause = Cause::FinishMarking { at_once: false };
         // cause, expected, overflowed, nursery is on, session -> plan
         let table = [
             (DUE, Full, false, true, None, PauseKind::Full),

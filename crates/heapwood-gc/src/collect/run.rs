@@ -11,30 +11,19 @@ use super::phases::{ClientPart, Report};
 use super::plan::PauseKind;
 use crate::observe::Times;
 use crate::state::State;
-use core::time::Duration;
 use heapwood_heap::Collection;
 use heapwood_os::threads::cancellation::Uncancelled;
 
 impl Collector {
-    /// One collection, if the mutators stop ([`Collector::stop_world`]). A thread that is to be cancelled is so after it, also if the program's functions
+    /// One collection. A thread that is to be cancelled is so after it, also if the program's functions
     /// that it calls have cancellation points.
-    ///
-    /// # Errors
-    /// The thread of a mutator that did not stop `at_most` so long.
-    pub(super) fn run(
-        &self,
-        state: &State,
-        cause: Cause,
-        work: &mut Work,
-        at_most: Option<Duration>,
-    ) -> Result<(), u32> {
+    pub(super) fn run_stopped(&self, state: &State, cause: Cause, work: &mut Work) {
         let _uncancelled = Uncancelled::begin();
         let mut times = Times::begin(state.space(), work.last_ended);
         let prepared = self.prepare(state, cause, work);
         let client = ClientPart::of(state, work.client());
         client.before();
-        let mut pause =
-            self.stop_world(state, &mut times, client, at_most).inspect_err(|_| client.after())?;
+        let mut pause = self.stop_world(state, &mut times, client);
         let published = self.publish(&pause);
         self.verify_before_marking(&pause);
         let memory = self.memory_to_trace(&pause, prepared.expected());
@@ -87,6 +76,5 @@ impl Collector {
             state.full_collections().tell_ended(state.cycles());
         }
         client.after();
-        Ok(())
     }
 }

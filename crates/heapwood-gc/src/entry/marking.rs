@@ -1,7 +1,6 @@
 //! For tests: a concurrent full marking that a mutator's thread drives in increments, and the collection of an idle heap without
 //! ten seconds of quiet. Invariant: the marking is active between its beginning and its end, as if the heap's own threads marked.
 
-use crate::collect::TryCollect;
 use crate::error::MisuseError;
 use crate::heap::Heap;
 use crate::mutator::Mutator;
@@ -22,11 +21,10 @@ impl Mutator {
 
 impl Heap {
     /// Does what the heap's own thread does when the heap is idle. Called on a thread without a running mutator; whether it has
-    /// collected, or begun a marking beside the program.
+    /// collected, or asked the marker to.
     #[doc(hidden)]
     pub fn collect_as_if_idle(&self) -> bool {
-        let tried = self.collector().try_collect(self.state(), || true, || self.has_marker());
-        matches!(tried, TryCollect::Collected | TryCollect::Begun)
+        self.collector().collect_idle(self.state(), || self.has_marker())
     }
 }
 

@@ -110,6 +110,10 @@ unsafe impl<M: Member> Send for MutatorLists<M> {}
 /// The attached mutators. While this is held, none is attached or detached.
 pub(crate) struct Members<'r, M: Member>(TimedGuard<'r, MutatorLists<M>, REGISTRY>);
 
+/// A mutator has not stopped in the time that it was given.
+#[derive(Debug)]
+pub(crate) struct StopTimeout;
+
 /// The time since a moment of the monotonic clock.
 fn since(ns: u64) -> Duration {
     Duration::from_nanos(monotonic_ns().saturating_sub(ns))
@@ -135,13 +139,13 @@ impl<M: Member> Members<'_, M> {
     /// seen to have stopped; all others had stopped by then. `None` if it waited for none.
     ///
     /// # Errors
-    /// A mutator that has not answered `at_most` so long. Then all are resumed.
+    /// A mutator has not answered `at_most` so long. Then all are resumed.
     pub(crate) fn stop(
         &self,
         by_signals: bool,
         at_most: Option<Duration>,
         mut waits: impl FnMut(&M, u32),
-    ) -> Result<Option<(&M, u64)>, &M> {
+    ) -> Result<Option<(&M, u64)>, StopTimeout> {
         let (asked, mut last) = (monotonic_ns(), None);
         self.iter().for_each(|m| m.gate().request());
         if by_signals {
@@ -161,7 +165,7 @@ impl<M: Member> Members<'_, M> {
                 }
                 if left.is_some_and(|left| left.is_zero()) {
                     self.resume();
-                    return Err(mutator);
+                    return Err(StopTimeout);
                 }
                 // A signal of the program may have cut the wait short.
                 let waited = since(began);
@@ -178,18 +182,6 @@ impl<M: Member> Members<'_, M> {
             last = Some((mutator, monotonic_ns().saturating_sub(asked)));
         }
         Ok(last)
-    }
-
-    /// Stops all mutators if none runs, and if that takes no longer than `at_most`.
-    ///
-    /// # Errors
-    /// A mutator that runs and has not answered. Then all are resumed.
-    pub(crate) fn try_stop(&self, at_most: Duration) -> Result<(), &M> {
-        // Most attempts that fail end here, unnoticed by the mutators.
-        match self.iter().find(|m| m.gate().is_running()) {
-            Some(running) => Err(running),
-            None => self.stop(false, Some(at_most), |_, _| ()).map(|_| ()),
-        }
     }
 
     /// Calls `f` with a mutator that has stopped of its own accord, and keeps it stopped meanwhile; returns whether it

@@ -193,12 +193,8 @@ stats! {
     spans_taken: u64, Count, Total;
     /// Spans that threads returned to the central lists.
     spans_returned: u64, Count, Total;
-    /// Collections of an idle heap, by the heap's own thread.
+    /// Collections of an idle heap, which the heap's own thread made, or asked the marker for.
     idle_collections: u64, Count, Total;
-    /// Idle collections withdrawn: a thread neither stopped within a millisecond nor was in a blocking region.
-    idle_withdrawn: u64, Count, Total;
-    /// The system's number of that thread at the last; 0 if none was withdrawn.
-    idle_withdrawn_thread: u32, Count, Level;
     /// Young collections.
     young_collections: u64, Count, Total;
     /// Pauses of young collections, which count among all pauses, too: the median.

@@ -91,24 +91,16 @@ pub(super) mod help {
     pub(in crate::policy) const TRY_EVERY: u32 = 16;
 }
 
-/// When an idle heap is collected (docs/design/threads.md). V8's MemoryReducer goes by such rules.
-pub(super) mod idle {
-    use core::ops::Range;
+/// When an idle heap is collected (docs/design/threads.md).
+pub(crate) mod idle {
     use core::time::Duration;
 
-    /// A heap that was not collected for so long may be idle.
-    pub(in crate::policy) const QUIET: Duration = Duration::from_secs(10);
-    /// After an idle collection the next waits N times as long as it took: a twentieth of the time.
-    pub(in crate::policy) const QUIET_FOR_ONE: u32 = 20;
-    /// The allocation rate is that of the last second.
-    pub(in crate::policy) const RATE_OVER: Duration = Duration::from_secs(1);
-    /// A heap is not idle at this many bytes a second, and fewer bytes are not worth a collection.
+    /// A heap that was not in use for so long is idle. As long after a try that found it in use comes the next.
+    pub(crate) const QUIET: Duration = Duration::from_secs(10);
+    /// As many bytes in that time are no use of the heap, and are not worth a collection.
     pub(in crate::policy) const LITTLE: u64 = 1 << 20;
     /// The part of what was alive that is worth a collection once as much was allocated.
     pub(in crate::policy) const PART: u64 = 8;
-    /// The shortest and the longest time between two tries.
-    pub(in crate::policy) const BETWEEN_TRIES: Range<Duration> =
-        Duration::from_secs(1)..Duration::from_secs(64);
 }
 
 /// Which memory goes back to the kernel (docs/design/pages.md).

@@ -267,7 +267,7 @@ mod tests {
         });
     }
 
-    /// A collector waits for the very thread that forks, to start a marking: the marker's, or an idle heap's. The child has its
+    /// A collector waits for the very thread that forks, to start a marking: the marker's. The child has its
     /// session, but no snapshot: what it collects itself is all collected.
     #[test]
     fn a_child_forgets_a_marking_that_was_about_to_start() {

@@ -96,8 +96,9 @@ macro_rules! options_list {
             mark_threads: Option<usize> = None, Threads 1..=Config::MOST_MARK_THREADS as u64, Everyone,
                 "as many as the processor cores that the process may use, where marking takes long enough";
 
-            /// Collect an idle heap, to return its garbage to the kernel: ten seconds after the last collection,
-            /// while all its threads are in blocking regions. It needs `background_release`.
+            /// Collect an idle heap, to return its garbage to the kernel: after ten seconds without a collection, and
+            /// with less than a MiB allocated, while all its threads are in blocking regions. It needs
+            /// `background_release`.
             idle_collection: bool = true, Switch 0..=1, Everyone;
 
             /// Young collections, which look only at objects allocated since the last one: `auto`, while they are

@@ -10,8 +10,6 @@ pub(crate) struct Cycles {
     /// All collections so far, and the full ones.
     collections: AtomicU64,
     full_collections: AtomicU64,
-    /// The number of the last full one of an idle heap.
-    last_idle: AtomicU64,
     /// Bytes allocated between the last full collection and the last young one.
     since_full: AtomicUsize,
     /// Live bytes of the last collection, with old objects; and of the last full one.
@@ -30,7 +28,6 @@ impl Cycles {
         Cycles {
             collections: AtomicU64::new(0),
             full_collections: AtomicU64::new(0),
-            last_idle: AtomicU64::new(0),
             since_full: AtomicUsize::new(0),
             live: AtomicUsize::new(0),
             live_in_full: AtomicUsize::new(0),
@@ -48,16 +45,6 @@ impl Cycles {
     /// The number of finished full collections.
     pub(crate) fn full_collections(&self) -> u64 {
         self.full_collections.load(Ordering::Acquire)
-    }
-
-    /// The full collection that is counted next was of an idle heap.
-    pub(crate) fn note_idle(&self) {
-        self.last_idle.store(self.full_collections() + 1, Ordering::Relaxed);
-    }
-
-    /// The number of the last full collection of an idle heap.
-    pub(crate) fn last_idle(&self) -> u64 {
-        self.last_idle.load(Ordering::Relaxed)
     }
 
     /// Counts a collection that ends; `allocated` bytes were allocated since the one before.

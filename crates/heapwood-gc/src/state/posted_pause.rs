@@ -10,32 +10,29 @@ use heapwood_os::threads::sync::{Futex, Ordering, wait, wake};
 pub(crate) enum MarkerPause {
     /// The snapshot of a marking; `at_once`, or after a young collection in its place if much is young.
     Start { at_once: bool },
-    /// The end of the active marking, in the same way; the heap was `idle` when it began.
-    Finish { at_once: bool, idle: bool },
+    /// The end of the active marking, in the same way.
+    Finish { at_once: bool },
 }
 
 const NONE: u32 = 0;
 const START: u32 = 1;
 const FINISH: u32 = 2;
 const AT_ONCE: u32 = 4;
-const IDLE: u32 = 8;
 
 impl MarkerPause {
     fn to_bits(self) -> u32 {
         match self {
             MarkerPause::Start { at_once } => START | (u32::from(at_once) * AT_ONCE),
-            MarkerPause::Finish { at_once, idle } => {
-                FINISH | (u32::from(at_once) * AT_ONCE) | (u32::from(idle) * IDLE)
-            }
+            MarkerPause::Finish { at_once } => FINISH | (u32::from(at_once) * AT_ONCE),
         }
     }
 
     fn from_bits(bits: u32) -> Option<Self> {
-        let (at_once, idle) = (bits & AT_ONCE != 0, bits & IDLE != 0);
+        let at_once = bits & AT_ONCE != 0;
         match bits & (START | FINISH) {
             NONE => None,
             START => Some(MarkerPause::Start { at_once }),
-            _ => Some(MarkerPause::Finish { at_once, idle }),
+            _ => Some(MarkerPause::Finish { at_once }),
         }
     }
 }
@@ -105,8 +102,7 @@ mod tests {
         let posted = PostedPause::default();
         assert!(!posted.is_posted() && posted.take().is_none());
         for at_once in [false, true] {
-            let finish = |idle| MarkerPause::Finish { at_once, idle };
-            for pause in [MarkerPause::Start { at_once }, finish(false), finish(true)] {
+            for pause in [MarkerPause::Start { at_once }, MarkerPause::Finish { at_once }] {
                 posted.post(pause);
                 assert!(posted.is_posted());
                 assert_eq!((posted.take(), posted.take()), (Some(pause), None));

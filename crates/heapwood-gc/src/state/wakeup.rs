@@ -1,5 +1,5 @@
-//! The word on which a heap's own thread sleeps. Collections change it, and so do threads that leave the heap, if they
-//! are asked to. Invariants: a change that comes while the thread works ends its next wait at once. If a mutator leaves
+//! The word on which a heap's own thread sleeps. Collections change it, and so do threads that leave the heap with cached memory,
+//! if they are asked to. Invariants: a change that comes while the thread works ends its next wait at once. If such a mutator leaves
 //! its heap after the thread asked, it wakes the thread, or the thread sees that the mutator has left if it looks after
 //! it asked.
 
@@ -17,24 +17,12 @@ const EVENT: u32 = 2;
 /// No collection ends a sleep as short as this: the thread would find nothing to do yet.
 const NAP: Duration = Duration::from_millis(5);
 
-/// The mutators that wake the thread when they leave their heap.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u32)]
-pub(crate) enum WakeOn {
-    /// None.
-    Nobody = 0,
-    /// Those with cached memory.
-    Holders = 1,
-    /// All.
-    Everybody = 2,
-}
-
 /// The wakeup word of a heap.
 #[derive(Default)]
 pub(crate) struct Wakeup {
     word: AtomicU32,
-    /// A [`WakeOn`]. The first mutator that wakes the thread resets it.
-    wake_on: AtomicU32,
+    /// Not 0 while mutators with cached memory wake the thread when they leave their heap. The first that does resets it.
+    wakes: AtomicU32,
     /// Not 0 while the thread sleeps for no longer than a [`NAP`].
     naps: AtomicU32,
     /// Not 0 while the thread returns free memory of arenas now and then.
@@ -63,11 +51,7 @@ impl Wakeup {
     /// matters.
     #[inline]
     pub(crate) fn mutator_left(&self, holds: impl FnOnce() -> bool) {
-        let wake_on = self.wake_on.load(Ordering::Relaxed);
-        if wake_on == WakeOn::Nobody as u32 || wake_on == WakeOn::Holders as u32 && !holds() {
-            return;
-        }
-        if self.wake_on.swap(WakeOn::Nobody as u32, Ordering::Relaxed) != WakeOn::Nobody as u32 {
+        if self.wakes.load(Ordering::Relaxed) != 0 && holds() && self.wakes.swap(0, Ordering::Relaxed) != 0 {
             self.notify();
         }
     }
@@ -89,9 +73,9 @@ impl Wakeup {
         fence(Ordering::SeqCst);
     }
 
-    /// Sets the mutators that wake the thread; the first that does resets it.
-    pub(crate) fn set_wake_on(&self, wake_on: WakeOn) {
-        self.wake_on.store(wake_on as u32, Ordering::Relaxed);
+    /// Sets whether a mutator with cached memory wakes the thread when it leaves its heap.
+    pub(crate) fn set_wakes(&self, wakes: bool) {
+        self.wakes.store(wakes as u32, Ordering::Relaxed);
         fence(Ordering::SeqCst);
     }
 

@@ -54,7 +54,6 @@ impl Collector {
             work.concurrent.ended =
                 work.session.active().map(|session| (session.cycle(), session.promoted()));
             work.end_session();
-            work.concurrent.idle = false;
             world.note_large_survivors();
             state.marking_log().end(|object| world.forget_freed(object));
         }

@@ -20,9 +20,6 @@ impl Collector {
         times: &mut Times,
     ) {
         let (state, space) = (pause.state(), pause.space());
-        if cause.is_idle() && kind.collection() == Collection::Full {
-            state.cycles().note_idle();
-        }
         state.cycles().count_collection(kind.collection(), totals.allocated);
         self.call_hook(hook, &pause, CollectionMoment::End, kind);
         let no_fork = pause.resume(|members| {

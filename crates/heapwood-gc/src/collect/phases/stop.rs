@@ -11,9 +11,8 @@
 
 use super::super::collector::Collector;
 use super::hook::ClientPart;
-use crate::mutator::Mutator;
-use crate::mutator::registry::Members;
-use crate::observe::{AwaitedThread, Moment, Times};
+use crate::mutator::registry::StopTimeout;
+use crate::observe::{Moment, Times};
 use crate::pause::Pause;
 use crate::state::State;
 use crate::state::fork_gate::{REGISTRY, ROOTS};
@@ -27,27 +26,17 @@ const LOADER_PATIENCE: Duration = Duration::from_millis(2);
 impl Collector {
     /// Stops the mutators. A client's lock is taken before each try. Where data of libraries are roots, it has the loader's lock
     /// meanwhile: then it knows all libraries that a stopped thread has seen, and no stopped thread has the lock.
-    ///
-    /// # Errors
-    /// The thread of a mutator that has not stopped, with `at_most`: then it is a try ([`Members::try_stop`]), and all go on.
     pub(in crate::collect) fn stop_world<'c>(
         &'c self,
         state: &'c State,
         times: &mut Times,
         client: ClientPart<'_>,
-        at_most: Option<Duration>,
-    ) -> Result<Pause<'c>, u32> {
+    ) -> Pause<'c> {
         let mut patience = LOADER_PATIENCE;
         loop {
             if !self.roots().has_libraries() {
-                match self.stop_once(
-                    state,
-                    times,
-                    client,
-                    |members| self.stop(members, at_most, None),
-                    false,
-                )? {
-                    Some(pause) => return Ok(pause),
+                match self.stop_once(state, times, client, None, false) {
+                    Some(pause) => return pause,
                     None => continue,
                 }
             }
@@ -57,27 +46,27 @@ impl Collector {
                 // A child that is forked now would find the lock taken, for good.
                 let _no_fork = state.fork_gate().no_fork();
                 self.roots().look_at_libraries(state.faults());
-                self.stop_once(state, times, client, |members| self.stop(members, at_most, limit), true)
+                self.stop_once(state, times, client, limit, true)
             });
-            match stopped {
-                Ok(Some(pause)) => return Ok(pause),
-                Err(thread) if at_most.is_some() => return Err(thread),
-                // Whoever waits for the lock has it before the next try.
-                Ok(None) | Err(_) => sleep(patience),
+            if let Some(pause) = stopped {
+                return pause;
             }
+            // Whoever waits for the lock has it before the next try.
+            sleep(patience);
             patience *= 2;
         }
     }
 
-    /// Stops the mutators by `stop`; none if a library was named meanwhile, and the collector has not the loader's lock.
+    /// Stops the mutators; none if one has not stopped `at_most` so long, or a library was named meanwhile, and the collector has not
+    /// the loader's lock.
     fn stop_once<'c>(
         &'c self,
         state: &'c State,
         times: &mut Times,
         client: ClientPart<'_>,
-        stop: impl FnOnce(&Members<'_, Mutator>) -> Result<Option<AwaitedThread>, u32>,
+        at_most: Option<Duration>,
         has_loader: bool,
-    ) -> Result<Option<Pause<'c>>, u32> {
+    ) -> Option<Pause<'c>> {
         let gate = state.fork_gate();
         client.lock();
         let no_fork = gate.no_fork();
@@ -87,9 +76,9 @@ impl Collector {
         gate.set_held(REGISTRY | if early.is_some() { ROOTS } else { 0 });
         // This may take long, and the process may fork meanwhile: perhaps the very thread that is waited for.
         drop(no_fork);
-        let stopped = stop(&members);
+        let stopped = self.stop(&members, at_most);
         let no_fork = gate.no_fork();
-        let refused = match stopped {
+        match stopped {
             Ok(awaited) => {
                 times.awaited = awaited;
                 let mut roots = early.unwrap_or_else(|| self.roots().lock());
@@ -99,20 +88,16 @@ impl Collector {
                     times.stopped = Moment::now();
                     // SAFETY: all have stopped, and the collector's lock lets one thread collect.
                     let pause = unsafe { Pause::new(state, roots, members, no_fork, self.scans_stacks()) };
-                    return Ok(Some(pause.with_client(client.phases())));
+                    return Some(pause.with_client(client.phases()));
                 }
                 drop(roots);
                 members.resume();
-                None
             }
-            Err(thread) => {
-                drop(early);
-                Some(thread)
-            }
-        };
+            Err(StopTimeout) => drop(early),
+        }
         gate.set_held(0);
         drop((members, no_fork));
         client.unlock();
-        refused.map_or(Ok(None), Err)
+        None
     }
 }
