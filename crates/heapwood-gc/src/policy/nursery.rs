@@ -69,29 +69,41 @@ pub enum NextCollection {
     PromotionInPart,
 }
 
+/// Whether there are young collections, by what the last ones brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// There are none: the option says so.
+    Off,
+    /// There was none yet.
+    New,
+    /// The last one was profitable.
+    Paid,
+    /// The last one was not, the one before was. Another switches them off.
+    Missed,
+    /// They are tried again after a backoff. One that is not profitable ends the try.
+    Trying,
+    BackingOff {
+        /// Full collections until the next try.
+        fulls: u32,
+        /// Bytes of allocation until the next try, if full collections are rare.
+        bytes: usize,
+        /// Bytes that were promoted in parts since the last other collection.
+        in_parts: usize,
+    },
+}
+
 /// The nursery of a heap.
 #[derive(Debug)]
 pub struct Nursery {
     option: Generational,
-    /// Young collections are on.
-    on: bool,
+    state: State,
     /// Stores are remembered until the next collection.
     remembers: bool,
     /// The program asks for young collections itself.
     asked: bool,
     size: usize,
-    misses: u32,
-    /// They are being tried again after a backoff.
-    tries: bool,
-    /// The last one was profitable.
-    paid: bool,
-    /// Full collections until the next try, and the length of the next backoff.
-    backoff: u32,
+    /// The full collections of the next backoff.
     next_backoff: u32,
-    /// Bytes of allocation until the next try, if full collections are rare.
-    backoff_bytes: usize,
-    /// Bytes that were promoted in parts since the last other collection.
-    in_parts: usize,
     /// The last full collections: what one finds dead may change, and a young one after another that found little is not
     /// better for that.
     full: Option<Efficiency>,
@@ -105,17 +117,11 @@ impl Nursery {
     pub fn new(option: Generational) -> Self {
         Nursery {
             option,
-            on: option != Generational::Off,
+            state: if option == Generational::Off { State::Off } else { State::New },
             remembers: option != Generational::Off,
             asked: false,
             size: LEAST,
-            misses: 0,
-            tries: false,
-            paid: false,
-            backoff: 0,
             next_backoff: 1,
-            backoff_bytes: 0,
-            in_parts: 0,
             full: None,
             stacks: 0,
             next: NextCollection::Full,
@@ -127,7 +133,7 @@ impl Nursery {
     /// gets them, and a marking beside the program starts with one.
     pub fn begin_cycle(&mut self, beside: bool) {
         let may_be_young = self.next != NextCollection::Full || beside || self.asked;
-        self.remembers = self.on && (may_be_young || self.option == Generational::Always);
+        self.remembers = self.is_on() && (may_be_young || self.option == Generational::Always);
     }
 
     /// Whether stores are remembered in this cycle.
@@ -135,10 +141,9 @@ impl Nursery {
         self.remembers
     }
 
-    /// Whether young collections are on.
-    #[cfg(test)]
+    /// Whether there are young collections now.
     fn is_on(&self) -> bool {
-        self.on
+        !matches!(self.state, State::Off | State::BackingOff { .. })
     }
 
     /// The program asks for a young collection.
@@ -162,7 +167,7 @@ impl Nursery {
         if self.option == Generational::Always {
             return u64::MAX;
         }
-        let worth = self.full.filter(|_| self.paid).map_or(0, |full| {
+        let worth = self.full.filter(|_| self.state == State::Paid).map_or(0, |full| {
             // A full collection that freed little says little of the next, but comes no more often.
             let per = full.freed.max(full.allocated).max(1);
             (self.size as u128 * full.ns as u128 / per as u128) as u64 / STORE_NS
@@ -184,20 +189,20 @@ impl Nursery {
     /// often than one.
     pub fn budget(&mut self, size: usize, goal: usize, mutators: usize) -> usize {
         let room = goal.saturating_sub(size);
-        let part = match (self.tries, self.paid) {
-            (true, _) => 2 * PART_OF_ROOM,
-            (false, false) => PART_OF_ROOM,
-            (false, true) => PART_OF_ROOM / 2,
+        let part = match self.state {
+            State::Trying => 2 * PART_OF_ROOM,
+            State::Paid => PART_OF_ROOM / 2,
+            _ => PART_OF_ROOM,
         };
         let long_stacks = if self.option == Generational::Always { 0 } else { self.stacks };
-        let (next, budget) = match self.on {
+        let (next, budget) = match self.state {
             _ if room / PART_OF_ROOM < LEAST_BUDGET_OF_YOUNG.max(long_stacks) => (NextCollection::Full, room),
-            true => (NextCollection::Young, self.size.max(LEAST * mutators).min(room / part)),
             // What is left then suffices for a try.
-            false if self.backoff > 0 && self.backoff_bytes + self.in_parts < (room + self.in_parts) / 2 => {
-                (NextCollection::Promotion, self.backoff_bytes)
+            State::BackingOff { bytes, in_parts, .. } if bytes + in_parts < (room + in_parts) / 2 => {
+                (NextCollection::Promotion, bytes)
             }
-            false => (NextCollection::Full, room),
+            State::BackingOff { .. } | State::Off => (NextCollection::Full, room),
+            _ => (NextCollection::Young, self.size.max(LEAST * mutators).min(room / part)),
         };
         self.next = next;
         budget.max(LEAST_BUDGET)
@@ -205,7 +210,7 @@ impl Nursery {
 
     /// The part of a budget after which a heap that marks beside the program has a collection: during a backoff a promotion.
     pub fn part_of_budget(&mut self, budget: usize) -> usize {
-        if self.on || budget <= MOST_PROMOTED {
+        if self.is_on() || budget <= MOST_PROMOTED {
             return budget;
         }
         if self.next == NextCollection::Full {
@@ -218,39 +223,32 @@ impl Nursery {
     pub fn after_full(&mut self, full: Efficiency, overflowed: bool) {
         self.full = Some(full.and_before(self.full));
         self.stacks = full.stacks;
-        self.in_parts = 0;
-        if overflowed && self.on {
+        if overflowed && self.is_on() {
             self.back_off();
         }
-        if self.on || self.option == Generational::Off {
-            return;
-        }
+        let State::BackingOff { mut fulls, mut bytes, .. } = self.state else { return };
         if !overflowed {
-            self.backoff = self.backoff.saturating_sub(1);
-            self.backoff_bytes = self.backoff_bytes.saturating_sub(full.allocated);
+            fulls -= 1;
+            bytes = bytes.saturating_sub(full.allocated);
         }
-        if self.backoff == 0 {
-            self.try_again();
-        }
+        self.state = match fulls {
+            0 => State::Trying,
+            _ => State::BackingOff { fulls, bytes, in_parts: 0 },
+        };
     }
 
     /// All young objects, N bytes, were promoted unseen, because the remembered set had `overflowed`, or during a backoff.
-    pub fn after_promotion(&mut self, bytes: usize, overflowed: bool) {
+    pub fn after_promotion(&mut self, promoted: usize, overflowed: bool) {
         if overflowed {
             self.back_off();
             return;
         }
-        self.backoff_bytes = self.backoff_bytes.saturating_sub(bytes);
-        self.in_parts += bytes;
-        if self.next == NextCollection::Promotion && self.backoff_bytes < LEAST_BUDGET {
-            self.try_again();
+        let State::BackingOff { bytes, in_parts, .. } = &mut self.state else { return };
+        *bytes = bytes.saturating_sub(promoted);
+        *in_parts += promoted;
+        if self.next == NextCollection::Promotion && *bytes < LEAST_BUDGET {
+            self.state = State::Trying;
         }
-    }
-
-    fn try_again(&mut self) {
-        self.in_parts = 0;
-        // One failure ends the try.
-        (self.on, self.tries, self.misses, self.backoff) = (true, true, MISSES - 1, 0);
     }
 
     /// A young collection has ended; since the one before, `stores` stores took the slow half of the barrier.
@@ -269,23 +267,19 @@ impl Nursery {
         }
         // Before the first full collection: assume that it frees half of what it looks at.
         let least = self.full.unwrap_or(Efficiency { freed: young.allocated / 2, ns: cost, ..young });
-        self.paid = Efficiency { ns: cost, ..young }.is_profitable(least);
-        if self.paid {
-            (self.misses, self.next_backoff, self.tries) = (0, 1, false);
-            return;
-        }
-        self.misses += 1;
-        if self.misses >= MISSES {
-            self.back_off();
+        match (Efficiency { ns: cost, ..young }.is_profitable(least), self.state) {
+            (_, State::Off | State::BackingOff { .. }) => {}
+            (true, _) => (self.state, self.next_backoff) = (State::Paid, 1),
+            (false, State::New | State::Paid) => self.state = State::Missed,
+            (false, _) => self.back_off(),
         }
     }
 
     /// Switches young collections off for a backoff.
     fn back_off(&mut self) {
         if self.option == Generational::Auto {
-            (self.on, self.paid, self.in_parts) = (false, false, 0);
-            self.backoff = self.next_backoff;
-            self.backoff_bytes = self.next_backoff as usize * BACKOFF_BYTES;
+            let (fulls, bytes) = (self.next_backoff, self.next_backoff as usize * BACKOFF_BYTES);
+            self.state = State::BackingOff { fulls, bytes, in_parts: 0 };
             self.next_backoff = (self.next_backoff * 2).min(LONGEST_BACKOFF);
         }
     }
@@ -488,7 +482,8 @@ mod tests {
         for _ in 0..6 {
             assert!(!nursery.is_on());
             tries.push((nursery.budget(0, 4096 * MIB, 1) / MIB, nursery.next()));
-            nursery.after_promotion(nursery.backoff_bytes, false);
+            let State::BackingOff { bytes, .. } = nursery.state else { unreachable!() };
+            nursery.after_promotion(bytes, false);
             assert_eq!(
                 (nursery.budget(0, 4096 * MIB, 1), nursery.next()),
                 (nursery.size, NextCollection::Young)

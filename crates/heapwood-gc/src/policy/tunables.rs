@@ -50,8 +50,6 @@ pub(super) mod nursery {
     /// It is also doubled while it is less than this many times the stacks that its collections scan: eight bytes of a stack
     /// take as long as one or two of allocation.
     pub(in crate::policy) const STACK_PART: usize = 8;
-    /// Unprofitable young collections in a row after which there are none for a while.
-    pub(in crate::policy) const MISSES: u32 = 2;
     /// Full collections after which one is tried again, at most.
     pub(in crate::policy) const LONGEST_BACKOFF: u32 = 16;
     /// Bytes of allocation that count like one of those.
