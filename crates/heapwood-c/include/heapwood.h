@@ -723,14 +723,14 @@ typedef uint64_t hw_finalize_queue;
 typedef uint64_t hw_finalizer;
 
 /* Which of several objects that died are queued first. */
-#define HW_FINALIZE_ORDERED 0u /* one that another leads to waits until that was taken, and has died for good */
+#define HW_FINALIZE_ORDERED 0u /* one that another ordered one leads to waits until that was taken, and has died for good */
 #define HW_FINALIZE_AT_ONCE 1u /* all at once: of those that lead to each other the program may see any first */
 
 /* Has the object queued when nothing leads to it but queues, and objects that died with it: hw_finalize_next gives it once, with
  * its tag, after the first collection that finds so. A young collection does, of young objects. Until then it counts as
- * used, with all that it refers to. It may be registered several times, and is queued once for each. Objects that wait for each
- * other in a circle are queued together, after those that lead there; hw_stats counts circles. *out, unless NULL, names the
- * registration.
+ * used, with all that it refers to. It may be registered several times, and is queued once for each. Ordered objects that lead to each
+ * other in a circle wait for good, and so does one that leads back to itself by way of others; hw_stats counts circles. Its own pointers
+ * to itself do not count. *out, unless NULL, names the registration.
  * HW_EINVAL: no object of this heap begins there, it is in an arena, or there is no such queue or order. HW_EFULL, HW_ENOMEM,
  * HW_ESTATE: see above. */
 hw_status hw_finalize(hw_mutator *m, void *object, hw_finalize_queue queue, uint32_t order, void *tag, hw_finalizer *out);
@@ -753,9 +753,8 @@ hw_status hw_finalize_queue_end(hw_heap *heap, hw_finalize_queue queue, hw_error
 
 /* What was queued. */
 typedef struct hw_finalized {
-    void *object;   /* ordinary again, and kept by the caller's roots alone; NULL: data was registered */
-    void *tag;      /* what was registered with it, or the data */
-    bool in_circle; /* it is one of a circle */
+    void *object; /* ordinary again, and kept by the caller's roots alone; NULL: data was registered */
+    void *tag;    /* what was registered with it, or the data */
 } hw_finalized;
 
 /* Takes what has waited longest on a queue, objects before data; false if nothing waits, or on misuse (hw_last_error says why). */
@@ -1114,7 +1113,8 @@ typedef struct hw_stats {
     uint64_t finalizers_queued;
     /* Finalisers that were ever queued. */
     uint64_t finalized;
-    /* Circles of dead objects that wait for each other, each of which was queued as a whole. */
+    /* Circles of ordered objects that the last full collection has found dead: they wait for each other, and are
+       never queued. */
     uint64_t finalizer_circles;
     /* Ephemerons and weak references that were cleared since their keys were dead. */
     uint64_t weak_cleared;

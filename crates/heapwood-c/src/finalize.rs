@@ -22,8 +22,6 @@ pub struct FinalizedEntry {
     pub object: *mut u8,
     /// What was registered with it, or the data.
     pub tag: *mut c_void,
-    /// It is one of a circle.
-    pub in_circle: bool,
 }
 
 /// Registers something for an object.
@@ -177,7 +175,7 @@ pub unsafe extern "C" fn hw_finalize_next(
             let object = taken.object.map_or(null_mut(), NonNull::as_ptr);
             let tag = taken.tag as *mut c_void;
             // SAFETY: contract 1.
-            unsafe { entry.write(FinalizedEntry { object, tag, in_circle: taken.in_circle }) };
+            unsafe { entry.write(FinalizedEntry { object, tag }) };
             true
         }
         Ok(None) => false,

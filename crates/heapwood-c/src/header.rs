@@ -87,7 +87,7 @@ fn structs_have_the_headers_layout() {
         "hw_memory_class": cell, spans, bytes, old, young, freed, unswept, partial, cached, open, tails
     ));
     facts.extend(offsets!(Frame, "hw_frame": prev, count, slots));
-    facts.extend(offsets!(FinalizedEntry, "hw_finalized": object, tag, in_circle));
+    facts.extend(offsets!(FinalizedEntry, "hw_finalized": object, tag));
     facts.push(("sizeof(hw_error)".into(), size_of::<ErrorReport>() as i64));
     facts.push(("offsetof(hw_error, text)".into(), 4));
     facts.push(("sizeof(hw_ticket)".into(), size_of::<CollectionTicket>() as i64));

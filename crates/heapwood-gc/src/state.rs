@@ -30,8 +30,8 @@ pub use finalizers::FinalizerCall;
 pub(crate) use finalizers::MOST_NESTED;
 pub(crate) use finalizers::wait_until_queued;
 pub(crate) use finalizers::{
-    AddError, AfterMet, CancelError, ENTRY, FinalizerKind, FinalizerOrder, Finalizers, FinalizersInPause,
-    FollowStep, Pass, QueueError, Registration,
+    AddError, CancelError, ENTRY, FinalizerKind, Finalizers, FinalizersInPause, Pass, QueueError,
+    Registration,
 };
 pub(crate) use full_collections::FullCollections;
 pub use interruptions::Interruption;

@@ -525,14 +525,6 @@ pub struct MarkSide {
 }
 
 impl MarkSide {
-    /// Marks beside those of a heap that starts at `base`: one bit a granule, in words of which the caller commits those it uses.
-    pub fn beside(words: *mut u64, base: usize) -> Self {
-        MarkSide { words, base }
-    }
-
-    /// The bytes of a heap that a word has the marks of.
-    pub const WORD_SPAN: usize = WORD_BITS * GRANULE;
-
     /// The first address with marks.
     #[inline(always)]
     pub fn base(&self) -> usize {

@@ -176,10 +176,10 @@ impl Inner {
             // SAFETY: it is this thread's, and stays attached meanwhile. Inside a blocking region it gives no objects.
             Some(m) => match unsafe { m.as_ref() }.next_finalized(queue) {
                 Ok(taken) => taken,
-                Err(_) => data().map(|tag| Taken { object: None, tag, in_circle: false }),
+                Err(_) => data().map(|tag| Taken { object: None, tag }),
             },
             None => match data() {
-                Some(tag) => Some(Taken { object: None, tag, in_circle: false }),
+                Some(tag) => Some(Taken { object: None, tag }),
                 None if self.heap.finalizers().1 == 0 => None,
                 None => return self.drop_next_attached(queue),
             },

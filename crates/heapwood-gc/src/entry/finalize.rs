@@ -47,7 +47,8 @@ impl FinalizerQueue {
 /// Which of several dead objects are queued first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FinalizeOrder {
-    /// One that another leads to waits until the program has taken that, and has dropped it.
+    /// One that another ordered one leads to waits until the program has taken that, and has dropped it. Objects that lead to each
+    /// other in a circle wait for good; an object's own pointers to itself do not count.
     #[default]
     Ordered,
     /// All that died are queued at once.
@@ -61,8 +62,6 @@ pub struct Finalized {
     pub object: Option<NonNull<u8>>,
     /// What was registered with it.
     pub tag: usize,
-    /// It was on a circle of objects that wait for each other, all of which were queued.
-    pub in_circle: bool,
 }
 
 impl Mutator {
@@ -147,11 +146,7 @@ impl Mutator {
             let again = Registration { object, is_old: true, kind, queue: queue.0, tag: taken.tag };
             let _ = state.finalizers().add(self.heap().memory_of_finalizers(), again);
         }
-        Ok(Some(Finalized {
-            object: NonNull::new(taken.object as *mut u8),
-            tag: taken.tag,
-            in_circle: taken.in_circle,
-        }))
+        Ok(Some(Finalized { object: NonNull::new(taken.object as *mut u8), tag: taken.tag }))
     }
 }
 

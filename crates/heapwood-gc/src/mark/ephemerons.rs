@@ -6,9 +6,8 @@
 //! Invariant: when a fixed point has ended, the key of no waiting ephemeron that is marked and has a value to keep is marked.
 
 use super::bits::MarkBits;
-use super::mode::{Limit, Mode, Scope, UnmarkedKey};
+use super::mode::{Limit, Mode, Scope};
 use super::queue::Marker;
-use super::undecided::lists;
 use crate::inject::Fault;
 use crate::state::{Ephemeron, Ephemerons, List, OfMarking, PendingIndex, State};
 use heapwood_heap::{Collection, ScanKind};
@@ -18,19 +17,9 @@ impl<M: Mode> Marker<'_, M> {
     pub(super) fn scan_ephemeron(&mut self, address: usize) {
         // SAFETY: an object of this kind is there, and is not freed while a marking goes on.
         let ephemeron = unsafe { Ephemeron::at(address) };
-        match self.key(ephemeron) {
-            UnmarkedKey::IsKept => self.push(ephemeron.value()),
-            _ if self.faults.fails(Fault::EphemeronKeyTaken) => self.push(ephemeron.value()),
-            UnmarkedKey::MayCome => self.undecided().add(ephemeron),
-            UnmarkedKey::IsLost => {}
-        }
-    }
-
-    /// What is known of an ephemeron's key.
-    fn key(&self, ephemeron: Ephemeron) -> UnmarkedKey {
-        match ephemeron.key() {
-            key if self.may_die(key) => self.mode.scope().unmarked_key(key),
-            _ => UnmarkedKey::IsKept,
+        match self.may_die(ephemeron.key()) && !self.faults.fails(Fault::EphemeronKeyTaken) {
+            true => self.undecided().add(ephemeron),
+            false => self.push(ephemeron.value()),
         }
     }
 
@@ -74,7 +63,7 @@ impl<'p, S: Scope + 'p, M: Mode<Scope = Pending<'p, S>>> Marker<'_, M> {
 
     /// Looks once more at those that are undecided, until it is `asked` to stop.
     fn look(&mut self, ephemerons: &Ephemerons, asked: &dyn Fn() -> bool) -> Looked {
-        let of = lists::<S>(ephemerons);
+        let of = ephemerons.of(S::SNAPSHOT);
         let (waiting, mut looked) = (List::default(), 0);
         // Those of other markers come first, and each that this one lists is looked at when it has nothing else to do.
         self.undecided().join();
@@ -82,7 +71,7 @@ impl<'p, S: Scope + 'p, M: Mode<Scope = Pending<'p, S>>> Marker<'_, M> {
         while !(looked % LOOK_EVERY == LOOK_EVERY - 1 && asked()) {
             let Some(ephemeron) = of.next() else { break };
             looked += 1;
-            if self.key(ephemeron) == UnmarkedKey::IsKept {
+            if !self.may_die(ephemeron.key()) {
                 self.push(ephemeron.value());
             } else if self.may_add(ephemeron.value()) && !self.faults.fails(Fault::EphemeronForgotten) {
                 of.index().add(ephemeron);
@@ -131,7 +120,7 @@ impl<'p, S: Scope + 'p, M: Mode<Scope = Pending<'p, S>>> Marker<'_, M> {
     /// Finds those that wait for keys which another scope has marked, in the stop that ends a marking beside the program. The
     /// others stay where they are: there may be millions, and none of them has anything to be followed.
     pub(super) fn look_again(&mut self, ephemerons: &Ephemerons) {
-        let looked = lists::<S>(ephemerons).index().take_unless(|ephemeron| {
+        let looked = ephemerons.of(S::SNAPSHOT).index().take_unless(|ephemeron| {
             let waits = self.may_die(ephemeron.key());
             if !waits {
                 self.mode.scope().found.add(ephemeron);
@@ -156,14 +145,13 @@ pub(super) struct Pending<'h, S> {
 
 impl<'h, S: Scope> Pending<'h, S> {
     pub(super) fn new(scope: S, ephemerons: &'h Ephemerons) -> Self {
-        Pending { scope, index: lists::<S>(ephemerons).index(), found: List::default() }
+        Pending { scope, index: ephemerons.of(S::SNAPSHOT).index(), found: List::default() }
     }
 }
 
 impl<S: Scope> Scope for Pending<'_, S> {
     const KIND: Collection = S::KIND;
     const SNAPSHOT: bool = S::SNAPSHOT;
-    const ON_TRIAL: bool = S::ON_TRIAL;
 
     #[inline(always)]
     fn has(&self, object: usize) -> bool {
@@ -171,15 +159,10 @@ impl<S: Scope> Scope for Pending<'_, S> {
     }
 
     #[inline(always)]
-    fn marked(&self, object: usize) -> bool {
+    fn marked(&self, object: usize) {
         if self.index.may_have(object) {
             self.index.take(object, |ephemeron| self.found.add(ephemeron));
         }
-        self.scope.marked(object)
-    }
-
-    #[inline(always)]
-    fn unmarked_key(&self, key: usize) -> UnmarkedKey {
-        self.scope.unmarked_key(key)
+        self.scope.marked(object);
     }
 }

@@ -177,8 +177,8 @@ impl Marking {
     }
 
     /// What a marking of one thread works with.
-    pub(super) fn parts(&mut self) -> (KernelRef, &mut MarkStacks, &mut RescanSet) {
-        (self.kernel, &mut self.stacks, &mut self.rescan)
+    pub(super) fn parts(&mut self) -> (&mut MarkStacks, &mut RescanSet) {
+        (&mut self.stacks, &mut self.rescan)
     }
 
     /// Follows what ephemerons hold, after a marking of the same scope has ended; the bytes and objects that it has added.

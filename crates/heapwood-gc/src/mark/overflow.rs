@@ -33,9 +33,7 @@ impl<M: Mode> Marker<'_, M> {
         if !self.mode.scope().has(addr) || !unsafe { M::Bits::set_at_once(self.marks, addr) } {
             return;
         }
-        if !self.mode.scope().marked(addr) {
-            return;
-        }
+        self.mode.scope().marked(addr);
         let entry = self.entry(addr);
         if entry.kind().is_none() {
             self.no_object(addr);

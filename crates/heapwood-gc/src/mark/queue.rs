@@ -331,7 +331,8 @@ impl<'h, M: Mode> Marker<'h, M> {
         let Some(edge) = self.object_of(edge) else { return };
         let Some(object) = self.in_snapshot(edge) else { return };
         // SAFETY: edges of the snapshot are bases of objects, and all markers set bits in compatible ways.
-        if unsafe { M::Bits::set_at_once(self.marks, object) } && self.mode.scope().marked(object) {
+        if unsafe { M::Bits::set_at_once(self.marks, object) } {
+            self.mode.scope().marked(object);
             self.visit_marked(object, self.entry(object));
         }
     }
@@ -460,9 +461,7 @@ impl<'h, M: Mode> Marker<'h, M> {
                 if !unsafe { bits.set(marks, edge, |first, twice| self.uncount(first, twice)) } {
                     continue 'follow;
                 }
-                if !self.mode.scope().marked(edge) {
-                    continue 'follow;
-                }
+                self.mode.scope().marked(edge);
                 // SAFETY: edges lie below the committed end, whose entries are committed.
                 let entry = unsafe { PageEntry::load(entries.add((edge - base) / PAGE_SIZE)) };
                 if entry.is(ScanKind::NoPointers) {

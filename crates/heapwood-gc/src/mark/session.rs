@@ -296,8 +296,11 @@ impl<M: Mode> Marker<'_, M> {
             return;
         }
         // SAFETY: shaded objects are bases of objects, and all markers set bits in compatible ways.
-        let is_new = unsafe { M::Bits::set_at_once(self.marks, object) };
-        if is_new && self.mode.scope().marked(object) && shaded & MARK_ONLY == 0 {
+        if !unsafe { M::Bits::set_at_once(self.marks, object) } {
+            return;
+        }
+        self.mode.scope().marked(object);
+        if shaded & MARK_ONLY == 0 {
             self.visit_marked(object, self.entry(object));
         }
     }

@@ -5,12 +5,7 @@
 
 use super::mode::Scope;
 use crate::inject::{Fault, FaultInjector};
-use crate::state::{Ephemeron, Ephemerons, List, OfMarking, State};
-
-/// Those that a marking of this scope has listed.
-pub(super) fn lists<S: Scope>(ephemerons: &Ephemerons) -> &OfMarking {
-    if S::ON_TRIAL { ephemerons.on_trial() } else { ephemerons.of(S::SNAPSHOT) }
-}
+use crate::state::{Ephemeron, List, OfMarking, State};
 
 /// The ephemerons that a marker has come to and that are undecided.
 pub(super) struct Undecided<'h> {
@@ -25,7 +20,7 @@ pub(super) struct Undecided<'h> {
 impl<'h> Undecided<'h> {
     /// None, of a marking with this scope.
     pub(super) fn new<S: Scope>(state: &'h State) -> Self {
-        let (of, is_session) = (lists::<S>(state.ephemerons()), S::SNAPSHOT && !S::ON_TRIAL);
+        let (of, is_session) = (state.ephemerons().of(S::SNAPSHOT), S::SNAPSHOT);
         Undecided { of, is_session, list: List::default(), waiting: List::default(), faults: state.faults() }
     }
 

@@ -259,8 +259,8 @@ stats! {
     finalizers_queued: usize, Count, Level;
     /// Finalisers that were ever queued.
     finalized: u64, Count, Total;
-    /// Circles of dead objects that wait for each other, each of which was queued as a whole.
-    finalizer_circles: u64, Count, Total;
+    /// Circles of ordered objects that the last full collection has found dead: they wait for each other, and are never queued.
+    finalizer_circles: usize, Count, Level;
     /// Ephemerons and weak references that were cleared since their keys were dead.
     weak_cleared: u64, Count, Total;
     /// How often collections have looked at one whose key was not marked yet when they came to it.

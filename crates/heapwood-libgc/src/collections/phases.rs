@@ -6,7 +6,7 @@
 //! | start_callback; on_collection_event 0, 6 | before the threads stop | none | no |
 //! | push_other_roots; on_collection_event 7, 1 | in the stop | none that another thread can have | no |
 //! | on_collection_event 2, 8 | in the stop's end | none | no |
-//! | on_collection_event 9, 3, 4, 5; on_heap_resize | when the threads run | none | no |
+//! | on_collection_event 9, 3, 4, 5; warn_proc, of circles of finalizers; on_heap_resize | when the threads run | none | no |
 //! | finalizer_notifier, finalizers | where a thread allocates, or has collected | none | yes |
 
 use crate::collections::stats;
@@ -94,6 +94,7 @@ unsafe impl CollectionPhases for Program {
         tell(RECLAIM_START);
         tell(RECLAIM_END);
         printing::after_collection(&stats, allocated);
+        finalizers::warn_of_circles(stats.finalizer_circles);
         if let Some(function) = settings::on_heap_resize() {
             let size = stats.committed_bytes;
             if TOLD_SIZE.swap(size, Relaxed) != size {

@@ -4,12 +4,12 @@
 //!
 //! | libgc | the heap's |
 //! |---|---|
-//! | usual, ignore_self | ordered; an object's own pointers to itself never count |
+//! | usual, ignore_self | ordered; an object's own pointers to itself count for neither |
 //! | no_order | at once |
 //! | unreachable | ordered, in a queue of its own that is emptied last |
 //!
-//! A circle of objects of an order is told, and registered again: it is never finalized, as with libgc. Invariant: an entry is in use
-//! from its registration until its object was taken off a queue, or it was cancelled.
+//! A circle of ordered objects is never finalized, as with libgc; the program is warned when a collection has found more of them than any
+//! before. Invariant: an entry is in use from its registration until its object was taken off a queue, or it was cancelled.
 
 pub(crate) mod links;
 
@@ -20,26 +20,21 @@ use crate::settings;
 use crate::threads::lock::Locked;
 use core::ffi::{c_int, c_void};
 use core::ptr::{NonNull, null_mut};
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use heapwood_gc::{FinalizeError, FinalizeOrder, FinalizerCall, FinalizerQueue, Heap, Mutator};
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{MappedArray, OsError, SYSTEM};
 
 /// The orders of gc.h.
 #[derive(Clone, Copy, PartialEq, Eq)]
-#[repr(usize)]
 enum Order {
-    Usual = 0,
-    IgnoreSelf = 1,
-    None = 2,
-    Unreachable = 3,
+    Usual,
+    IgnoreSelf,
+    None,
+    Unreachable,
 }
 
 impl Order {
-    fn of_number(number: usize) -> Self {
-        [Order::Usual, Order::IgnoreSelf, Order::None, Order::Unreachable][number]
-    }
-
     /// The heap's order.
     fn of_heap(self) -> FinalizeOrder {
         if self == Order::None { FinalizeOrder::AtOnce } else { FinalizeOrder::Ordered }
@@ -52,7 +47,6 @@ impl Order {
 struct Entry {
     function: usize,
     data: usize,
-    order: usize,
     /// One more than the next free entry.
     next: usize,
 }
@@ -128,7 +122,7 @@ impl Table {
         let free = self.free;
         let entry = self.entry(index);
         let removed = *entry;
-        *entry = Entry { function: 0, data: 0, order: 0, next: free };
+        *entry = Entry { function: 0, data: 0, next: free };
         self.free = index + 1;
         removed
     }
@@ -181,6 +175,16 @@ pub(crate) fn after_collection(mutator: &Mutator) {
     mutator.nest_finalizers(MOST_NESTED as usize, notify_or_invoke);
 }
 
+/// The most circles that a collection has found.
+static CIRCLES: AtomicUsize = AtomicUsize::new(0);
+
+/// A collection has ended that has found so many circles. It cannot name an object that is on one.
+pub(crate) fn warn_of_circles(circles: usize) {
+    if circles > CIRCLES.fetch_max(circles, Ordering::Relaxed) {
+        report::warn(format_args!("Finalization cycle: {circles} of them are never finalized"));
+    }
+}
+
 /// What libgc does then.
 fn notify_or_invoke() {
     if settings::finalize_on_demand() == 0 {
@@ -202,7 +206,7 @@ fn cancel(object: NonNull<u8>) -> Option<Entry> {
 /// Registers an entry whose function and data are known for an object.
 fn add(mutator: &Mutator, object: NonNull<u8>, order: Order, function: usize, data: usize) -> bool {
     loop {
-        let entry = Entry { function, data, order: order as usize, next: 0 };
+        let entry = Entry { function, data, next: 0 };
         let added = TABLE.with(|table| {
             let root = table.reserve()?;
             Ok::<_, OsError>((root, if root.is_none() { table.add(entry) } else { None }))
@@ -297,12 +301,6 @@ pub(crate) fn invoke() -> c_int {
         let Some(taken) = queues.iter().find_map(next) else { return count };
         let Some(object) = taken.object else { continue };
         let entry = TABLE.with(|table| table.remove(taken.tag));
-        let order = Order::of_number(entry.order);
-        if taken.in_circle && matches!(order, Order::Usual | Order::IgnoreSelf) {
-            report::warn(format_args!("Finalization cycle involving {object:p}"));
-            add(mutator, object, order, entry.function, entry.data);
-            continue;
-        }
         if let Some(tell) = await_proc() {
             // SAFETY: the program has set it.
             unsafe { tell(object.as_ptr().cast()) };

@@ -43,12 +43,16 @@ impl Collector {
         if faults.fails(Fault::LongLinkEarly) {
             clear_links(pause, kind, LinkKind::Long);
         }
-        let mut marked = MarkTotals::default();
+        let (mut marked, mut circles) = (MarkTotals::default(), 0);
         for &(pass, revived) in parts {
             let verify = self.verify().filter(|_| pause.state().finalizers().has_any());
             verify.inspect(|verify| verify.reach(pause));
             if let Some(finalizers) = pause.state().finalizers().in_pause() {
-                marked = marked.plus(self.finalize(pause, (work, kind), &finalizers, (pass, revived)));
+                let (more, found) = self.finalize(pause, (work, kind), &finalizers, (pass, revived));
+                (marked, circles) = (marked.plus(more), circles + found);
+                if pass != Pass::Young {
+                    finalizers.set_circles(circles);
+                }
             }
             verify.inspect(|verify| verify.forget_reached());
         }
@@ -66,14 +70,15 @@ impl Collector {
         marked
     }
 
-    /// Queues what finalisers of dead objects are for, and revives those that the program is to have.
+    /// Queues what finalisers of dead objects are for, and revives those that the program is to have. Returns also how many circles
+    /// wait.
     fn finalize(
         &self,
         pause: &Pause<'_>,
         (work, kind): (&mut Work, PauseKind),
         finalizers: &FinalizersInPause<'_>,
         (pass, revived): (Pass, Revived),
-    ) -> MarkTotals {
+    ) -> (MarkTotals, usize) {
         let (world, faults, marking) = (pause.world(), pause.state().faults(), &mut work.marking);
         let marks = world.mark_side(Collection::Full);
         let is_dead: &mut dyn FnMut(usize) -> bool = match pass {
@@ -86,7 +91,7 @@ impl Collector {
                 false => !world.is_allocated(ObjectRef::new(object)),
             },
         };
-        let mut marked = MarkTotals::default();
+        let (mut marked, mut circles) = (MarkTotals::default(), 0);
         if finalizers.has_unseen_queued(pass) {
             // The program has queued all that was registered, since the snapshot, or on a thread that did not stop. What the marking
             // has not met there leads to nothing that is registered: all that was is queued with it, and what a thread has
@@ -95,17 +100,19 @@ impl Collector {
                 finalizers.for_each_queued(|at| marker.slots(at..at + WORD));
             });
         }
-        let dying = finalizers.look(pass, is_dead, |object| marks.prefetch(object));
+        let mut dying = finalizers.look(pass, is_dead, |object| marks.prefetch(object));
         pause.add_scanned(dying.looked * ENTRY);
         if let Some(verify) = self.verify() {
             finalizers.for_each_dead(&dying, |object| verify.check_dead(object));
         }
+        if dying.has_ordered() {
+            let (below, found) =
+                marking.revive_below(pause, revived, |follow| finalizers.for_each_ordered(&dying, follow));
+            (marked, circles) = (marked.plus(below), found);
+            let all = faults.fails(Fault::FinalizerUnordered);
+            finalizers.let_wait(&mut dying, |object| all || is_dead(object));
+        }
         if dying.has_objects() {
-            let order = finalizers.order(&dying);
-            if !order.is_empty() {
-                marked = marked.plus(marking.revive_in_order(pause, revived, &order));
-            }
-            let circles = order.circles();
             marked = marked.plus(marking.revive(pause, revived, |marker| {
                 finalizers.for_each_dying(&dying, |at| {
                     if !faults.fails(Fault::RevivedUnmarked) {
@@ -113,7 +120,7 @@ impl Collector {
                     }
                 });
             }));
-            finalizers.queue_objects(&dying, circles, faults.fails(Fault::FinalizerUnordered));
+            finalizers.queue_objects(&dying);
         }
         // An ephemeron of what has come back may keep an object with data.
         marked = marked.plus(marking.settle_revived(pause, revived));
@@ -128,6 +135,6 @@ impl Collector {
         {
             corrupt(format_args!("{wrong}"));
         }
-        marked
+        (marked, circles)
     }
 }

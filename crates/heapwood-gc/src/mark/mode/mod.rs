@@ -16,7 +16,7 @@ mod team;
 
 use super::bits::MarkBits;
 pub(super) use limit::{Deadline, Limit, Unlimited, UntilAsked};
-pub(super) use scope::{Full, OnTrial, Revival, Scope, Snapshot, UnmarkedKey, Young, YoungInSnapshot};
+pub(super) use scope::{Full, OwnEdges, Revival, Scope, Snapshot, Young, YoungInSnapshot};
 pub(super) use team::{Alone, Concurrent, NextWork, Team, Together};
 
 /// A composition of the three parts.

@@ -1,7 +1,7 @@
 //! The scope of a marking: which objects it marks. Invariant: an object outside the scope is not marked.
 
 use crate::inject::{Fault, FaultInjector};
-use core::sync::atomic::Ordering;
+use core::cell::Cell;
 use heapwood_heap::{Collection, MarkSide};
 
 /// Which objects a marking marks.
@@ -11,8 +11,6 @@ pub(in crate::mark) trait Scope {
     /// Only objects that existed when a concurrent marking took its snapshot. Such a marking defers nothing but the
     /// edges of objects.
     const SNAPSHOT: bool = false;
-    /// It marks beside the marking that has ended, and has lists of ephemerons of its own.
-    const ON_TRIAL: bool = false;
 
     /// Whether it may mark the object of an edge.
     #[inline(always)]
@@ -20,28 +18,9 @@ pub(in crate::mark) trait Scope {
         true
     }
 
-    /// Called for each object that this marking marks, once it is marked; whether it is counted and scanned now.
+    /// Called for each object that this marking marks, once it is marked.
     #[inline(always)]
-    fn marked(&self, _: usize) -> bool {
-        true
-    }
-
-    /// What is known of the key of an ephemeron that has no mark of this marking.
-    #[inline(always)]
-    fn unmarked_key(&self, _: usize) -> UnmarkedKey {
-        UnmarkedKey::MayCome
-    }
-}
-
-/// The key of an ephemeron, which a marking has not marked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::mark) enum UnmarkedKey {
-    /// It may be marked yet.
-    MayCome,
-    /// Something else keeps it, or will.
-    IsKept,
-    /// Nothing keeps it, and the ephemeron need not be listed.
-    IsLost,
+    fn marked(&self, _: usize) {}
 }
 
 /// Every object that can be reached.
@@ -76,12 +55,11 @@ impl<'h> YoungInSnapshot<'h> {
 impl Scope for YoungInSnapshot<'_> {
     const KIND: Collection = Collection::Young;
 
-    fn marked(&self, object: usize) -> bool {
+    fn marked(&self, object: usize) {
         if !self.faults.fails(Fault::SurvivorUnmarked) {
             // SAFETY: the object was marked just now, and mutators are stopped.
             unsafe { self.full.set(object) };
         }
-        true
     }
 }
 
@@ -99,10 +77,8 @@ impl Scope for Snapshot {
 pub(in crate::mark) struct Revival<'h, const SNAPSHOT: bool> {
     /// This side takes the marks, too.
     pub(in crate::mark) also: Option<MarkSide>,
-    /// Whether an object that was marked is to be scanned now.
-    pub(in crate::mark) met: Option<&'h dyn Fn(usize) -> bool>,
-    /// Objects with a mark here will have one, too.
-    pub(in crate::mark) kept: Option<MarkSide>,
+    /// While what one object leads to is marked: its pointers to itself, which are not followed.
+    pub(in crate::mark) own: Option<&'h OwnEdges>,
 }
 
 impl<const SNAPSHOT: bool> Scope for Revival<'_, SNAPSHOT> {
@@ -110,62 +86,48 @@ impl<const SNAPSHOT: bool> Scope for Revival<'_, SNAPSHOT> {
     const KIND: Collection = if SNAPSHOT { Collection::Full } else { Collection::Young };
     const SNAPSHOT: bool = SNAPSHOT;
 
-    fn marked(&self, object: usize) -> bool {
+    fn has(&self, object: usize) -> bool {
+        self.own.is_none_or(|own| own.has(object))
+    }
+
+    fn marked(&self, object: usize) {
         if let Some(side) = self.also {
             // SAFETY: the object was marked just now, and mutators are stopped.
             unsafe { side.set(object) };
         }
-        self.met.is_none_or(|met| met(object))
-    }
-
-    fn unmarked_key(&self, key: usize) -> UnmarkedKey {
-        match self.kept.is_some_and(|kept| has_mark(kept, key)) {
-            true => UnmarkedKey::IsKept,
-            false => UnmarkedKey::MayCome,
-        }
     }
 }
 
-/// The same on trial, beside the marking that has ended: what it does not mark, and finalisers may revive.
-#[derive(Clone, Copy)]
-pub(in crate::mark) struct OnTrial<'h, const SNAPSHOT: bool> {
-    /// The side that the marking has marked.
-    pub(in crate::mark) marked: MarkSide,
-    /// All that is revived, if that is known.
-    pub(in crate::mark) kept: Option<MarkSide>,
-    /// Whether an object that was marked is to be scanned now.
-    pub(in crate::mark) met: Option<&'h dyn Fn(usize) -> bool>,
+/// Edges to one object, which are met while what it leads to is marked: they are counted, and not followed.
+#[derive(Default)]
+pub(in crate::mark) struct OwnEdges {
+    object: Cell<usize>,
+    met: Cell<usize>,
+    /// No other edge is followed either, so that those of the object itself are met alone.
+    only_counts: Cell<bool>,
 }
 
-impl<const SNAPSHOT: bool> Scope for OnTrial<'_, SNAPSHOT> {
-    const KIND: Collection = <Revival<'static, SNAPSHOT> as Scope>::KIND;
-    const SNAPSHOT: bool = SNAPSHOT;
-    const ON_TRIAL: bool = true;
+impl OwnEdges {
+    /// Counts those to this object from now on.
+    pub(in crate::mark) fn begin(&self, object: usize, only_counts: bool) {
+        self.object.set(object);
+        self.met.set(0);
+        self.only_counts.set(only_counts);
+    }
 
-    /// What is kept is asked first: when it is known the marking may have gone on.
+    /// Those that were met since.
+    pub(in crate::mark) fn met(&self) -> usize {
+        self.met.get()
+    }
+
+    /// Follows all edges from now on.
+    pub(in crate::mark) fn end(&self) {
+        self.begin(0, false);
+    }
+
     fn has(&self, object: usize) -> bool {
-        match self.kept {
-            Some(kept) => has_mark(kept, object),
-            None => !has_mark(self.marked, object),
-        }
+        let is_own = object == self.object.get();
+        self.met.set(self.met.get() + usize::from(is_own));
+        !is_own && !self.only_counts.get()
     }
-
-    fn marked(&self, object: usize) -> bool {
-        self.met.is_none_or(|met| met(object))
-    }
-
-    fn unmarked_key(&self, key: usize) -> UnmarkedKey {
-        match (has_mark(self.marked, key), self.kept) {
-            (true, _) => UnmarkedKey::IsKept,
-            (false, None) => UnmarkedKey::MayCome,
-            (false, Some(kept)) if has_mark(kept, key) => UnmarkedKey::IsKept,
-            (false, Some(_)) => UnmarkedKey::IsLost,
-        }
-    }
-}
-
-fn has_mark(side: MarkSide, object: usize) -> bool {
-    let (word, bit) = side.word(object);
-    // SAFETY: edges and keys that die lie below the committed end, whose bits are committed.
-    unsafe { (*word).load(Ordering::Relaxed) & bit != 0 }
 }

@@ -65,6 +65,13 @@ impl OfMarking {
         &self.index
     }
 
+    /// After a fixed point: those that wait in the index are looked at once more when the marking has gone on.
+    pub(crate) fn look_again(&self) {
+        let list = List::default();
+        self.index.take_all(|ephemeron| list.add(ephemeron));
+        self.undecided.join(&list);
+    }
+
     pub(crate) fn is_settling(&self) -> bool {
         self.is_settling.load(Ordering::Relaxed)
     }
@@ -129,8 +136,6 @@ pub(crate) struct Ephemerons {
     markings: AtomicUsize,
     pause: OfMarking,
     session: OfMarking,
-    /// Those of dead objects, while their order is looked for.
-    trial: OfMarking,
     looked: AtomicU64,
     cleared: AtomicU64,
     /// In verify mode.
@@ -145,7 +150,6 @@ impl Ephemerons {
             markings: AtomicUsize::new(0),
             pause: OfMarking::new(kernel, reservation)?,
             session: OfMarking::new(kernel, reservation)?,
-            trial: OfMarking::new(kernel, reservation)?,
             looked: AtomicU64::new(0),
             cleared: AtomicU64::new(0),
             keys: verifies.then(|| Keys::new(kernel, reservation)).transpose()?,
@@ -190,28 +194,6 @@ impl Ephemerons {
     /// child, at whatever point it had reached.
     pub(crate) fn give_up(&self) {
         self.pause.forget();
-        self.trial.forget();
-    }
-
-    /// Those of the trial that goes on in a pause.
-    pub(crate) fn on_trial(&self) -> &OfMarking {
-        &self.trial
-    }
-
-    /// A trial begins.
-    pub(crate) fn begin_trial(&self) {
-        self.trial.number.store(self.markings.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
-    }
-
-    /// Asks for what the fixed point of a trial needs.
-    pub(crate) fn begin_fixed_point_of_trial(&self) -> Result<(), OsError> {
-        self.trial.index.begin()
-    }
-
-    /// Forgets what a trial has listed: then the marking may list it.
-    pub(crate) fn end_trial(&self) {
-        self.trial.forget();
-        self.trial.index.trim();
     }
 
     /// Adds to the ephemerons that fixed points have looked at.
@@ -242,7 +224,7 @@ impl Ephemerons {
 
     /// Ephemerons that were ever cleared, and how often collections have looked at one.
     pub(crate) fn counts(&self) -> (u64, u64) {
-        let indexes = [&self.pause, &self.session, &self.trial].map(|of| of.index.steps());
+        let indexes = [&self.pause, &self.session].map(|of| of.index.steps());
         let steps = indexes.into_iter().sum::<usize>() as u64;
         (self.cleared.load(Ordering::Relaxed), self.looked.load(Ordering::Relaxed) + steps)
     }
@@ -250,7 +232,7 @@ impl Ephemerons {
 
 impl Mapped for Ephemerons {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
-        for_each_mapping_of(&[&self.pause.index, &self.session.index, &self.trial.index], f);
+        for_each_mapping_of(&[&self.pause.index, &self.session.index], f);
         if let Some(keys) = &self.keys {
             keys.for_each_mapping(f);
         }

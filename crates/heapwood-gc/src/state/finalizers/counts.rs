@@ -12,8 +12,8 @@ pub(super) struct Counts {
     queued: AtomicUsize,
     /// All that were ever queued.
     ever_queued: AtomicU64,
-    /// Circles of waiting objects that were found.
-    circles: AtomicU64,
+    /// Circles of waiting objects that the last full collection has found.
+    circles: AtomicUsize,
     pub(super) untold: Untold,
 }
 
@@ -35,14 +35,14 @@ impl Counts {
         self.ever_queued.load(Ordering::Relaxed)
     }
 
-    /// Circles of waiting objects that were found.
-    pub(super) fn circles(&self) -> u64 {
+    /// Circles of waiting objects that the last full collection has found.
+    pub(super) fn circles(&self) -> usize {
         self.circles.load(Ordering::Relaxed)
     }
 
-    /// Adds circles.
-    pub(super) fn add_circles(&self, circles: u64) {
-        self.circles.fetch_add(circles, Ordering::Relaxed);
+    /// A full collection has found so many.
+    pub(super) fn set_circles(&self, circles: usize) {
+        self.circles.store(circles, Ordering::Relaxed);
     }
 
     /// Takes those of a table, of which this many more were queued.

@@ -39,31 +39,16 @@ pub(super) enum Stage {
     Suspect = 3,
     /// Its object is dead: on its queue.
     Queued = 4,
-    /// The same, on a circle of waiting objects.
-    QueuedInCircle = 5,
     /// Cancelled, and still on the list of young ones or of suspects.
-    Cancelled = 6,
+    Cancelled = 5,
     /// In a pause: its object is dead.
-    Dying = 7,
-    /// In a pause: what its object leads to was followed.
-    Followed = 8,
-    /// In a pause: no other waiting object leads to it.
-    Ready = 9,
-    /// The same, unless one that it leads to leads back.
-    ReadyUnlessBack = 10,
-    /// In a pause: it is on a circle of waiting objects that no other leads to.
-    InCircle = 11,
+    Dying = 6,
 }
 
 impl Stage {
     /// Whether its object is registered, and not known to be dead.
     pub(super) fn is_registered(self) -> bool {
         matches!(self, Stage::Young | Stage::Old | Stage::Suspect)
-    }
-
-    /// Whether it is one of a pause's.
-    pub(super) fn is_dying(self) -> bool {
-        self as u8 >= Stage::Dying as u8
     }
 }
 
@@ -92,26 +77,9 @@ const _: () = assert!(size_of::<Entry>() == ENTRY);
 /// The bytes of an entry.
 pub(crate) const ENTRY: usize = 32;
 
-/// What the order of dying objects is found with, beside each entry: pages of it that no order needs are never touched.
-#[derive(Default)]
-#[repr(C)]
-pub(super) struct Met {
-    /// The entry whose object's marking met this one first; of one that is ready unless another leads back, the list of those that it
-    /// has met.
-    pub(super) by: Cell<u32>,
-    /// The next of those that were met, and wait to be followed; then the next that one root has met.
-    pub(super) next: Cell<u32>,
-    /// The next of those where a marking begins.
-    pub(super) next_root: Cell<u32>,
-}
-
-// SAFETY: it holds plain numbers.
-unsafe impl Zeroed for Met {}
-
 /// The entries of one heap.
 pub(super) struct Entries {
     all: MappedArray<Entry>,
-    met: MappedArray<Met>,
     /// Entries that were ever used; the first stands for none.
     used: Cell<usize>,
     committed: Cell<usize>,
@@ -123,7 +91,6 @@ impl Entries {
     pub(super) fn new(kernel: KernelRef, most: usize) -> Result<Self, OsError> {
         Ok(Entries {
             all: MappedArray::new(kernel, most)?,
-            met: MappedArray::new(kernel, most)?,
             used: Cell::new(1),
             committed: Cell::new(0),
             free: Cell::new(NONE),
@@ -151,12 +118,6 @@ impl Entries {
         unsafe { &*self.all.at(number as usize) }
     }
 
-    pub(super) fn met(&self, number: u32) -> &Met {
-        debug_assert!((number as usize) < self.used());
-        // SAFETY: committed with the entries; as above.
-        unsafe { &*self.met.at(number as usize) }
-    }
-
     /// Commits what one more entry needs; false if there are as many as there can be.
     pub(super) fn make_room(&self) -> Result<bool, OsError> {
         let committed = self.committed.get();
@@ -166,7 +127,6 @@ impl Entries {
                 return Ok(false);
             }
             self.all.commit(committed..end)?;
-            self.met.commit(committed..end)?;
             self.committed.set(end);
         }
         Ok(true)
@@ -207,6 +167,5 @@ impl Entries {
 impl Mapped for Entries {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
         self.all.for_each_mapping(f);
-        self.met.for_each_mapping(f);
     }
 }

@@ -11,7 +11,6 @@
 //! | `index` | the entries of an object |
 //! | `queues` | the queues |
 //! | `telling` | how a program is told of a queue |
-//! | `order` | which of the dying objects wait for others |
 //! | `table` | all of these: registering, cancelling, and the passes of a collection |
 //! | `pause` | what a pause does with them |
 //!
@@ -21,14 +20,12 @@
 mod counts;
 mod entries;
 mod index;
-mod order;
 mod pause;
 mod queues;
 mod table;
 mod telling;
 
 pub(crate) use entries::{ENTRY, FinalizerKind};
-pub(crate) use order::{AfterMet, FinalizerOrder, FollowStep};
 pub(crate) use pause::FinalizersInPause;
 pub(crate) use queues::{QueueError, QueueNumber, Taken};
 pub(crate) use table::{AddError, CancelError, Pass, Registration};
@@ -72,8 +69,8 @@ impl Finalizers {
         (self.counts.registered(), self.counts.queued(), self.counts.ever_queued())
     }
 
-    /// Circles of waiting objects that were found.
-    pub(crate) fn circles(&self) -> u64 {
+    /// Circles of waiting objects that the last full collection has found.
+    pub(crate) fn circles(&self) -> usize {
         self.counts.circles()
     }
 

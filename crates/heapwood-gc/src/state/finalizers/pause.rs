@@ -2,7 +2,6 @@
 //! ends no entry is between two lists.
 
 use super::counts::Counts;
-use super::order::FinalizerOrder;
 use super::table::{Dying, Pass, Table};
 use crate::lock_order::FINALIZERS;
 use heapwood_os::LockGuard;
@@ -49,12 +48,22 @@ impl<'f> FinalizersInPause<'f> {
         self.table().begin_marking();
     }
 
-    /// The order of what is dying.
-    pub(crate) fn order(&self, dying: &Dying) -> FinalizerOrder<'_> {
-        self.table().order(dying)
+    /// Calls `f` with each dying object that may wait for others.
+    pub(crate) fn for_each_ordered(&self, dying: &Dying, f: &mut dyn FnMut(usize)) {
+        self.table().for_each_ordered(dying, f);
     }
 
-    /// Calls `f` with the address of each word that holds a dying object.
+    /// Lets those wait of an order that are not ready: they are registered as before.
+    pub(crate) fn let_wait(&self, dying: &mut Dying, is_ready: impl FnMut(usize) -> bool) {
+        self.table().let_wait(dying, is_ready);
+    }
+
+    /// A full collection has found so many circles of those.
+    pub(crate) fn set_circles(&self, circles: usize) {
+        self.counts.set_circles(circles);
+    }
+
+    /// Calls `f` with the address of each word that holds an object which comes.
     pub(crate) fn for_each_dying(&self, dying: &Dying, f: impl FnMut(usize)) {
         self.table().for_each_dying(dying, f);
     }
@@ -64,10 +73,9 @@ impl<'f> FinalizersInPause<'f> {
         self.table().for_each_dead(dying, f);
     }
 
-    /// Queues objects that need not wait, or all; so many circles were found.
-    pub(crate) fn queue_objects(&self, dying: &Dying, circles: u64, all: bool) {
-        self.counts.add_circles(circles);
-        self.table().queue_objects(dying, all);
+    /// Queues objects that come.
+    pub(crate) fn queue_objects(&self, dying: &Dying) {
+        self.table().queue_objects(dying);
     }
 
     /// Queues data whose object is dead still.

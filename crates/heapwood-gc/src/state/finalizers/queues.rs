@@ -87,8 +87,6 @@ pub(crate) struct Taken {
     /// The object; 0 if only data was registered.
     pub(crate) object: usize,
     pub(crate) tag: usize,
-    /// It was on a circle of waiting objects.
-    pub(crate) in_circle: bool,
 }
 
 /// The queues of one heap.
@@ -189,10 +187,10 @@ impl Queues {
     }
 
     /// Puts an entry on its queue.
-    pub(super) fn append(&self, entries: &Entries, number: u32, stage: Stage) {
+    pub(super) fn append(&self, entries: &Entries, number: u32) {
         let entry = entries.get(number);
         self.cancelled(entry);
-        entry.stage.set(stage);
+        entry.stage.set(Stage::Queued);
         let queue = self.get(entry.queue.get().into());
         match entry.kind.get() {
             FinalizerKind::Data => &queue.data,
@@ -237,11 +235,7 @@ impl Queues {
         self.queued.set(self.queued() - 1);
         let entry = entries.get(number);
         let is_data = entry.kind.get() == FinalizerKind::Data;
-        let taken = Taken {
-            object: if is_data { 0 } else { entry.object.get() },
-            tag: entry.tag.get(),
-            in_circle: entry.stage.get() == Stage::QueuedInCircle,
-        };
+        let taken = Taken { object: if is_data { 0 } else { entry.object.get() }, tag: entry.tag.get() };
         entries.release(number);
         Ok(Some(taken))
     }

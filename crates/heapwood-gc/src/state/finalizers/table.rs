@@ -1,13 +1,13 @@
 //! The table of finalisers: an entry for each registration, found by its number or by its object. Entries of objects that
 //! were young when they were registered are on a list of their own until the next collection has looked at them; those that
 //! wait for the program are on their queues. A collection takes the entries of dead objects off their lists by the links
-//! ([`Table::look`]), and queues those that are ready ([`Table::queue_objects`], [`Table::queue_data`]); it needs no memory.
+//! ([`Table::look`]), lets those wait that others lead to ([`Table::let_wait`]), and queues the rest ([`Table::queue_objects`],
+//! [`Table::queue_data`]); it needs no memory.
 //! Invariants: an entry is on one list, on its queue, free, or of an old object; the index has those of registered objects, once it
 //! was begun.
 
 use super::entries::{Entries, Entry, FinalizerKind, NONE, STEP, Stage};
 use super::index::Index;
-use super::order::FinalizerOrder;
 use super::queues::{QueueError, QueueNumber, Queues, Taken};
 use super::telling::{FinalizerCall, Tells};
 use core::cell::Cell;
@@ -57,7 +57,7 @@ pub(crate) enum Pass {
     Rest,
 }
 
-/// Lists of entries whose objects are dead, by kind.
+/// Lists of entries whose objects are dead, by kind; ordered ones that are ready come with those at once.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Dying {
     /// How many entries were looked at to find them.
@@ -68,9 +68,14 @@ pub(crate) struct Dying {
 }
 
 impl Dying {
+    /// Whether there are objects that may wait for others.
+    pub(crate) fn has_ordered(&self) -> bool {
+        self.ordered != NONE
+    }
+
     /// Whether there are objects to revive.
     pub(crate) fn has_objects(&self) -> bool {
-        self.ordered != NONE || self.at_once != NONE
+        self.at_once != NONE
     }
 }
 
@@ -127,10 +132,6 @@ impl Table {
         let queue = self.queues.place(queue).map_err(|_| AddError::NoQueue)?;
         if !self.entries.make_room().map_err(AddError::Kernel)? {
             return Err(AddError::Full(self.entries.most() - 1));
-        }
-        // What is ordered is found by its object, in pauses.
-        if kind == FinalizerKind::Ordered {
-            self.begin_index().map_err(AddError::Kernel)?;
         }
         if self.is_indexed.get() {
             self.index.make_room().map_err(AddError::Kernel)?;
@@ -223,7 +224,7 @@ impl Table {
                 self.unregister(number);
                 self.entries.release(number);
             }
-            Stage::Queued | Stage::QueuedInCircle => return Err(CancelError::Queued),
+            Stage::Queued => return Err(CancelError::Queued),
             _ => return Err(CancelError::NoEntry),
         }
         self.queues.cancelled(entry);
@@ -318,16 +319,23 @@ impl Table {
         self.beside.set(1);
     }
 
-    /// The order of what is dying.
-    pub(super) fn order(&self, dying: &Dying) -> FinalizerOrder<'_> {
-        FinalizerOrder::new(&self.entries, &self.index, (dying.ordered, dying.at_once))
+    /// Calls `f` with each dying object that may wait for others.
+    pub(super) fn for_each_ordered(&self, dying: &Dying, f: &mut dyn FnMut(usize)) {
+        self.entries.for_each(dying.ordered, |_, entry| f(entry.object.get()));
     }
 
-    /// Calls `f` with the address of each word that holds a dying object.
+    /// Lets those of them wait that are not ready: they are registered as before.
+    pub(super) fn let_wait(&self, dying: &mut Dying, mut is_ready: impl FnMut(usize) -> bool) {
+        let ordered = core::mem::replace(&mut dying.ordered, NONE);
+        self.entries.for_each(ordered, |number, entry| match is_ready(entry.object.get()) {
+            true => entry.next.set(core::mem::replace(&mut dying.at_once, number)),
+            false => entry.stage.set(Stage::Old),
+        });
+    }
+
+    /// Calls `f` with the address of each word that holds an object which comes.
     pub(super) fn for_each_dying(&self, dying: &Dying, mut f: impl FnMut(usize)) {
-        for head in [dying.ordered, dying.at_once] {
-            self.entries.for_each(head, |_, entry| f(entry.object.as_ptr() as usize));
-        }
+        self.entries.for_each(dying.at_once, |_, entry| f(entry.object.as_ptr() as usize));
     }
 
     /// Calls `f` with each dead object, of data, too.
@@ -337,28 +345,20 @@ impl Table {
         }
     }
 
-    fn queue(&self, number: u32, stage: Stage) {
+    fn queue(&self, number: u32) {
         self.unregister(number);
-        self.queues.append(&self.entries, number, stage);
+        self.queues.append(&self.entries, number);
     }
 
-    /// Queues objects that need not wait, and then those on circles; the others are registered as before, unless `all` is set.
-    pub(super) fn queue_objects(&self, dying: &Dying, all: bool) {
-        self.entries.for_each(dying.at_once, |number, _| self.queue(number, Stage::Queued));
-        let mut circles = NONE;
-        self.entries.for_each(dying.ordered, |number, entry| match entry.stage.get() {
-            Stage::Ready => self.queue(number, Stage::Queued),
-            Stage::InCircle => entry.next.set(core::mem::replace(&mut circles, number)),
-            _ if all => self.queue(number, Stage::Queued),
-            _ => entry.stage.set(Stage::Old),
-        });
-        self.entries.for_each(circles, |number, _| self.queue(number, Stage::QueuedInCircle));
+    /// Queues objects that come.
+    pub(super) fn queue_objects(&self, dying: &Dying) {
+        self.entries.for_each(dying.at_once, |number, _| self.queue(number));
     }
 
     /// Queues data whose object is dead still, since no other finaliser has revived it.
     pub(super) fn queue_data(&self, dying: &Dying, is_dead: &mut dyn FnMut(usize) -> bool) {
         self.entries.for_each(dying.data, |number, entry| match is_dead(entry.object.get()) {
-            true => self.queue(number, Stage::Queued),
+            true => self.queue(number),
             false => entry.stage.set(Stage::Old),
         });
     }
@@ -367,7 +367,7 @@ impl Table {
     pub(super) fn queue_all(&self) {
         let dying = self.look(Pass::All, &mut |_| true, |_| ());
         for head in [dying.ordered, dying.at_once, dying.data] {
-            self.entries.for_each(head, |number, _| self.queue(number, Stage::Queued));
+            self.entries.for_each(head, |number, _| self.queue(number));
         }
         self.has_young_queued.set(true);
         self.has_unseen_queued.set(true);
@@ -388,7 +388,7 @@ impl Table {
                         return Some("a registered finaliser is not in the index");
                     }
                 }
-                Stage::Queued | Stage::QueuedInCircle => queued += 1,
+                Stage::Queued => queued += 1,
                 Stage::Free | Stage::Cancelled => {}
                 _ => return Some("a finaliser was left between two lists by a pause"),
             }

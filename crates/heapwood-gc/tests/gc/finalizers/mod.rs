@@ -2,7 +2,6 @@
 //! kinds, for threads that register, cancel and take at once.
 
 mod ephemerons;
-pub(crate) mod graphs;
 mod objects;
 mod told;
 

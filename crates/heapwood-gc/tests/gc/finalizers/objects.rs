@@ -68,7 +68,7 @@ fn an_object_comes_back_whole_and_may_die_again() {
         let mut seen = HashSet::new();
         while let Some(taken) = take(&mutator, OWN) {
             check_node(address(taken), 1000 * taken.tag);
-            assert!(seen.insert(taken.tag) && taken.tag % 3 == 0 && !taken.in_circle);
+            assert!(seen.insert(taken.tag) && taken.tag % 3 == 0);
             roots.set(100, address(taken));
             register(&mutator, roots.get(100), FinalizeOrder::Ordered, 200 + taken.tag);
         }
@@ -94,7 +94,7 @@ fn an_object_comes_back_whole_and_may_die_again() {
     }
 }
 
-/// Nodes that lead each to the next in the list of edges; returns what each collection finds.
+/// Nodes that lead each to the next in the list of edges; returns what each collection finds, until one finds nothing.
 fn collections(config: Config, orders: &[FinalizeOrder], edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let heap = heap(config.concurrent(Concurrent::Off));
     let mutator = attach(&heap);
@@ -121,9 +121,12 @@ fn collections(config: Config, orders: &[FinalizeOrder], edges: &[(usize, usize)
             mutator.collect().unwrap();
         }
         let found = tags(&mutator);
-        assert!(!found.is_empty(), "nothing is ready, {:?} are registered", heap.finalizers());
+        if found.is_empty() {
+            break;
+        }
         all.push(found);
     }
+    assert_swept_and_valid(&heap);
     all
 }
 
@@ -144,18 +147,20 @@ fn an_object_comes_before_those_that_it_leads_to() {
             sorted(collections(config, &[Ordered, AtOnce, Ordered, AtOnce], &chain)),
             [vec![0, 1, 3], vec![2]]
         );
-        // Two lead to one, which leads to itself.
-        let edges = [(3, 0), (2, 0), (0, 0), (0, 1)];
+        // Two lead to one.
+        let edges = [(3, 0), (2, 0), (0, 1)];
         assert_eq!(sorted(collections(config, &[Ordered; 4], &edges)), [vec![2, 3], vec![0], vec![1]]);
-        // A circle behind one, and one behind the circle.
+        // A circle behind one, and one behind the circle: these wait for good.
         let edges = [(0, 1), (1, 2), (2, 3), (3, 1), (3, 4)];
-        assert_eq!(sorted(collections(config, &[Ordered; 5], &edges)), [vec![0], vec![1, 2, 3], vec![4]]);
+        assert_eq!(collections(config, &[Ordered; 5], &edges), [[0]]);
         let edges = [(4, 3), (3, 2), (2, 1), (1, 3), (1, 0)];
-        assert_eq!(sorted(collections(config, &[Ordered; 5], &edges)), [vec![4], vec![1, 2, 3], vec![0]]);
+        assert_eq!(collections(config, &[Ordered; 5], &edges), [[4]]);
+        // One that leads back to itself by way of another is a circle.
+        assert_eq!(collections(config, &[Ordered; 2], &[(0, 0), (0, 1)]), [[0; 0]; 0]);
     }
 }
 
-/// Chains of many, in both orders of registration: the marks of a trial are found again, and each object is followed once.
+/// Chains of many, in both orders of registration: each object is followed once.
 #[test]
 fn a_long_chain_waits_for_its_head() {
     for backwards in [false, true] {
@@ -189,24 +194,49 @@ fn a_long_chain_waits_for_its_head() {
     }
 }
 
+/// A circle stays whole, with its data, and is counted as long as it is there; an object's own pointers to itself make none.
 #[test]
-fn a_circle_is_told_and_counted() {
-    let heap = heap(FULL.concurrent(Concurrent::Off));
-    let mutator = attach(&heap);
-    let mut roots = Slots::new(&heap, 3);
-    (0..3).for_each(|i| roots.set(i, new(&mutator, node_type(&heap))));
-    (0..3).for_each(|i| link(&mutator, roots.get(i), 0, roots.get((i + 1) % 3)));
-    (0..3).for_each(|i| register(&mutator, roots.get(i), FinalizeOrder::Ordered, i));
-    // An object's pointer to itself is none.
-    let alone = new(&mutator, node_type(&heap));
-    put(alone, 0, alone);
-    register(&mutator, alone, FinalizeOrder::Ordered, 3);
-    drop(roots);
-    mutator.collect().unwrap();
-    let all: Vec<_> = core::iter::from_fn(|| take(&mutator, OWN)).collect();
-    assert_eq!(all.iter().filter(|taken| taken.in_circle).count(), 3);
-    assert_eq!(all.iter().find(|taken| !taken.in_circle).map(|taken| taken.tag), Some(3));
-    assert_eq!(heap.inspect().stats().finalizer_circles, 1);
+fn a_circle_waits_for_good_and_is_counted() {
+    for config in ALL {
+        let heap = heap(config.concurrent(Concurrent::Off));
+        let mutator = attach(&heap);
+        let mut roots = Slots::new(&heap, 3);
+        (0..3).for_each(|i| node_with_list(&mutator, &mut roots, i, i));
+        (0..3).for_each(|i| link(&mutator, roots.get(i), 1, roots.get((i + 1) % 3)));
+        (0..3).for_each(|i| register(&mutator, roots.get(i), FinalizeOrder::Ordered, i));
+        finalize(&mutator, roots.get(1), 7);
+        let circle: Vec<_> = (0..3).map(|i| roots.get(i)).collect();
+        // Pointers to itself, also as words that may be pointers, and in parts of a large object.
+        let conservative = |words: usize| {
+            heap.types().register(&heapwood_layout::TypeDescriptor::conservative(words * 8).unwrap()).unwrap()
+        };
+        let wide = masked(&heap, 200, &(0..200).collect::<Vec<_>>());
+        let types = [(node_type(&heap), 2), (wide, 200), (conservative(8), 8), (conservative(3000), 3000)];
+        for (i, (ty, words)) in types.into_iter().enumerate() {
+            let alone = new(&mutator, ty);
+            roots.set(0, alone);
+            [0, 1, words - 1].into_iter().for_each(|word| link(&mutator, alone, word, alone));
+            register(&mutator, alone, FinalizeOrder::Ordered, 10 + i);
+        }
+        (0..3).for_each(|i| roots.set(i, 0));
+        let is_young = config.generational == heapwood_gc::settings::options::Generational::Always;
+        let mut all = Vec::new();
+        for round in 0..3 {
+            if is_young && round == 0 { mutator.collect_young() } else { mutator.collect() }.unwrap();
+            all.extend(tags(&mutator));
+            let circles = heap.inspect().stats().finalizer_circles;
+            assert_eq!(circles, usize::from(!is_young || round > 0), "{config:?}");
+            (0..2000).for_each(|_| _ = new(&mutator, node_type(&heap)));
+        }
+        all.sort_unstable();
+        assert_eq!((all, taken(&heap), heap.finalizers()), (vec![10, 11, 12, 13], vec![], (4, 0)));
+        (0..3).for_each(|i| check_node(circle[i], i));
+        heap.finalize_all().unwrap();
+        assert_eq!((tags(&mutator).len(), taken(&heap)), (4, vec![]));
+        mutator.collect().unwrap();
+        assert_eq!(heap.inspect().stats().finalizer_circles, 0);
+        assert_swept_and_valid(&heap);
+    }
 }
 
 /// Registered several times, it comes as often; its data comes when it is dead for good.
@@ -261,7 +291,7 @@ fn entries_come_by_their_queues() {
         assert_eq!(heap.next_finalized_data(OWN), Ok(None));
         let object = take(&mutator, queue).unwrap();
         assert!(object.object.is_some() && object.tag == i);
-        let rest = (i % 2 == 1).then(|| Finalized { object: None, tag: 100 + i, in_circle: false });
+        let rest = (i % 2 == 1).then(|| Finalized { object: None, tag: 100 + i });
         assert_eq!((take(&mutator, queue), take(&mutator, queue)), (rest, None));
         heap.end_finalizer_queue(queue).unwrap();
         assert!(heap.next_finalized_data(queue).is_err() && mutator.next_finalized(queue).is_err());
@@ -496,11 +526,11 @@ fn a_child_has_the_objects_that_wait() {
         .well();
 }
 
-/// The kernel refuses one request after the other: registering says so, and changes nothing; a collection goes on, and keeps the order of
-/// what leads to no other again.
+/// The kernel refuses one request after the other: registering says so, and changes nothing; a collection asks for nothing, and keeps
+/// the order.
 #[test]
 fn a_kernel_that_refuses_costs_no_entry_and_no_order() {
-    let (mut at_registration, mut later) = (0, 0);
+    let mut at_registration = 0;
     for refused in 0..20 {
         let kernel: &'static Faulty = Box::leak(Box::default());
         let heap = Heap::create(kernel, FULL.concurrent(Concurrent::Off).background_release(false)).unwrap();
@@ -509,7 +539,6 @@ fn a_kernel_that_refuses_costs_no_entry_and_no_order() {
         (0..3).for_each(|i| roots.set(i, new(&mutator, node_type(&heap))));
         (0..2).for_each(|i| link(&mutator, roots.get(i), 0, roots.get(i + 1)));
         mutator.collect().unwrap();
-        let before = kernel.requests();
         kernel.refuse(refused);
         for i in 0..3 {
             let object = NonNull::new(roots.get(i) as *mut u8).unwrap();
@@ -520,21 +549,15 @@ fn a_kernel_that_refuses_costs_no_entry_and_no_order() {
                 register().unwrap();
             }
         }
-        let registered = kernel.requests() - before;
         (0..3).for_each(|i| roots.set(i, 0));
         for i in 0..3 {
             mutator.collect().unwrap();
             assert_eq!(tags(&mutator), [i], "request {refused} was refused");
         }
-        let all = kernel.requests() - before;
-        later += usize::from((registered..all).contains(&refused));
         kernel.relent();
         assert_valid(&heap);
     }
-    assert!(
-        at_registration >= 3 && later >= 2,
-        "{at_registration} refused to registrations, {later} to collections"
-    );
+    assert!(at_registration >= 3, "{at_registration} refused");
 }
 
 /// The heap of which a trace function has all queued, on another thread.

@@ -53,7 +53,6 @@ pub(super) fn follow(world: &mut World, stats: &Stats, exact: bool) -> Kept {
     if full > 0 {
         (world.freed, world.freed_large) = (false, false);
     }
-    world.wills.note_collections(all, sure);
     let roots = world.roots();
     let (reached, _) = world.model.reachable(roots.iter().copied());
     let (_, alive) = world.model.reachable(roots.into_iter().chain(world.wills.objects()));
@@ -66,7 +65,6 @@ fn collect(world: &mut World, of: Of, sure: bool) -> Vec<bool> {
     let mut base = world.roots();
     let stays = |old: bool| of == Of::Late || of == Of::Young && old;
     base.extend(world.model.all().filter(|(_, object)| stays(object.old)).map(|(id, _)| id));
-    forget_pairs_that_queues_have_lost(world, &base);
     base.extend(world.wills.held());
     let (first, _) = world.model.reachable(base.iter().copied());
     for (id, key) in pairs(world) {
@@ -74,6 +72,7 @@ fn collect(world: &mut World, of: Of, sure: bool) -> Vec<bool> {
             world.model.get_mut(id).pair = Some(Pair::Cleared);
         }
     }
+    let led = led_to(world, &base, &first);
     base.extend(world.wills.objects());
     let (kept, _) = world.model.reachable(base.into_iter());
     for (id, key) in pairs(world).into_iter().filter(|(id, _)| kept[id.0]) {
@@ -87,18 +86,29 @@ fn collect(world: &mut World, of: Of, sure: bool) -> Vec<bool> {
         world.model.get_mut(id).pair = Some(pair);
     }
     world.settle_links(&first, &kept, sure);
-    world.wills.settle(&first, &kept, (of == Of::Full, sure));
+    world.wills.settle((&first, &led, &kept), (of == Of::Full, sure));
     kept
 }
 
-/// An object that waits for another with a finaliser is led to by that, and so it is kept while that is queued. But what leads there may be
-/// the value of an ephemeron whose key it is itself: then nothing keeps it, and the heap clears the ephemeron. The model does not know
-/// which objects wait; it asks the heap.
-fn forget_pairs_that_queues_have_lost(world: &mut World, base: &[Id]) {
-    let (known, _) = world.model.reachable(base.iter().copied().chain(world.wills.queued()));
-    for (id, key) in pairs(world) {
-        if world.wills.is_holding() && !known[id.0] && !known[key.0] && is_cleared(world, id) {
-            world.model.get_mut(id).pair = Some(Pair::Cleared);
+/// What roots lead to, or dead ordered objects, but for these themselves: an ordered object among it waits.
+fn led_to(world: &World, base: &[Id], first: &[bool]) -> Vec<bool> {
+    let dead: Vec<Id> = world.wills.ordered().filter(|id| !first[id.0]).collect();
+    let edges = |id: &Id| world.model.get(*id).edges.values().map(|edge| edge.to);
+    let below = dead.iter().flat_map(|id| edges(id).filter(move |to| to != id));
+    let mut base: Vec<Id> = base.iter().copied().chain(below).collect();
+    loop {
+        let (led, _) = world.model.reachable(base.iter().copied());
+        // One of them may be an ephemeron itself.
+        let value = |id: &Id| match world.model.get(*id).pair {
+            Some(Pair::Of { key, value: Some(value) }) if led[key.0] && !led[value.0] && value != *id => {
+                Some(value)
+            }
+            _ => None,
+        };
+        let before = base.len();
+        base.extend(dead.iter().filter_map(value));
+        if base.len() == before {
+            return led;
         }
     }
 }

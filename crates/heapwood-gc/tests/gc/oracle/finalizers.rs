@@ -1,14 +1,14 @@
 //! The program's use of finalisers of every order: it registers objects of the graph, some of which lead to each other, cancels, takes
 //! what comes, keeps some of that and registers it again. Invariants: nothing comes that was reachable at each collection since it was
 //! registered, nothing twice, no ordered object before another that leads to it; where only precise roots count, all comes
-//! that is dead and waits for nothing.
+//! that is dead and waits for nothing. Circles wait for good, until they are cancelled.
 
 use super::check::Outcome;
 use super::world::World;
 use core::ptr::NonNull;
 use heapwood_gc::{FinalizeError, FinalizeOrder, FinalizerQueue, FinalizerToken, HeapBox};
-use heapwood_gc_testing::model::graph::{Id, Model, Pair};
-use std::collections::{BTreeMap, BTreeSet};
+use heapwood_gc_testing::model::graph::Id;
+use std::collections::BTreeMap;
 
 /// Registrations at once.
 const MOST: usize = 48;
@@ -36,7 +36,7 @@ struct Will {
     token: FinalizerToken,
     /// A collection has found the object dead.
     may_come: bool,
-    /// It is on the queue, or waits for what is.
+    /// It is on the queue.
     held: bool,
     /// Of data: the object is gone, and is an object of the model no more; and the heap must know.
     is_gone: bool,
@@ -48,12 +48,9 @@ pub(crate) struct Wills {
     all: BTreeMap<usize, Will>,
     queues: [FinalizerQueue; 2],
     tags: usize,
-    /// Exactly one collection has come since the queues were empty, and the model knows what it does.
-    is_exact: bool,
-    is_empty: bool,
     /// What comes is not kept.
     pub(super) is_ending: bool,
-    /// Ordered objects that came, those at once, data, members of circles.
+    /// Ordered objects that came, those at once, data; and how often one has waited.
     pub(crate) came: [usize; 4],
 }
 
@@ -61,21 +58,12 @@ pub(crate) struct Wills {
 struct Taken {
     tag: usize,
     will: Will,
-    in_circle: bool,
 }
 
 impl Wills {
     pub(super) fn new(heap: &HeapBox) -> Self {
         let queues = [FinalizerQueue::default(), heap.new_finalizer_queue().unwrap()];
-        Wills {
-            all: BTreeMap::new(),
-            queues,
-            tags: 1,
-            is_exact: false,
-            is_empty: true,
-            is_ending: false,
-            came: [0; 4],
-        }
+        Wills { all: BTreeMap::new(), queues, tags: 1, is_ending: false, came: [0; 4] }
     }
 
     /// Objects that come back, or wait to.
@@ -88,9 +76,9 @@ impl Wills {
         self.all.values().filter(|will| will.held).map(|will| will.id)
     }
 
-    /// Those of them that are on a queue for sure: none waits for another.
-    pub(super) fn queued(&self) -> impl Iterator<Item = Id> {
-        self.all.values().filter(|will| will.held && will.kind == Kind::AtOnce).map(|will| will.id)
+    /// Those that may wait for each other.
+    pub(super) fn ordered(&self) -> impl Iterator<Item = Id> {
+        self.all.values().filter(|will| will.kind == Kind::Ordered).map(|will| will.id)
     }
 
     /// Whether an object has a finaliser.
@@ -103,14 +91,20 @@ impl Wills {
         self.all.values().any(|will| will.held)
     }
 
-    /// A collection has marked `first` before finalisers, and then `kept`.
-    pub(super) fn settle(&mut self, first: &[bool], kept: &[bool], (is_full, sure): (bool, bool)) {
+    /// A collection has marked `first` before finalisers, and `kept` after them; ordered objects that are `led` to have waited.
+    pub(super) fn settle(
+        &mut self,
+        (first, led, kept): (&[bool], &[bool], &[bool]),
+        (is_full, sure): (bool, bool),
+    ) {
         for will in self.all.values_mut() {
             if will.kind.is_object() {
                 let is_dead = !first[will.id.0];
-                will.may_come = will.may_come && will.held || is_dead;
+                let waits = sure && is_dead && will.kind == Kind::Ordered && led[will.id.0];
+                self.came[3] += usize::from(waits);
+                will.may_come = will.may_come && will.held || is_dead && !waits;
                 // Where more may be kept than the model knows nobody knows what is queued.
-                will.held = sure && (will.held || is_dead);
+                will.held = sure && (will.held || is_dead && !waits);
                 continue;
             }
             let is_gone_now = !will.is_gone && !kept[will.id.0];
@@ -119,29 +113,6 @@ impl Wills {
             will.is_due |= sure && (is_gone_now || is_full && will.is_gone);
         }
     }
-
-    pub(super) fn note_collections(&mut self, collections: u64, sure: bool) {
-        self.is_exact = sure && collections == 1 && self.is_empty;
-        self.is_empty = false;
-    }
-}
-
-/// What an object leads to by at least one edge, after a collection: an arena leads to all that it holds, and an ephemeron whose key
-/// was kept, whatever keeps that, to its value.
-fn below(model: &Model, id: Id) -> BTreeSet<Id> {
-    let (mut left, mut all, mut arenas) = (vec![id], BTreeSet::new(), BTreeSet::new());
-    while let Some(id) = left.pop() {
-        let object = model.get(id);
-        let held = object.arena.filter(|&arena| arenas.insert(arena)).map(|arena| &model.arenas[&arena]);
-        let held = held.into_iter().flat_map(|holds| holds.values.iter().chain(&holds.passed).copied());
-        let value = match object.pair {
-            Some(Pair::Of { value, .. }) => value,
-            _ => None,
-        };
-        let edges = object.edges.values().map(|edge| edge.to);
-        left.extend(edges.chain(held).chain(value).filter(|&to| all.insert(to)));
-    }
-    all
 }
 
 impl World {
@@ -191,7 +162,7 @@ impl World {
     fn cancel(&mut self, tag: usize) -> Outcome {
         let will = self.wills.all[&tag];
         match self.heap.cancel_finalizer(will.token) {
-            Ok(back) if back == tag && !will.is_due => _ = self.wills.all.remove(&tag),
+            Ok(back) if back == tag && !will.is_due && !will.held => _ = self.wills.all.remove(&tag),
             Err(FinalizeError::Queued) if will.may_come => {}
             other => return Err(format!("cancelling {tag} ({will:?}) gave {other:?}")),
         }
@@ -222,59 +193,24 @@ impl World {
                 if !will.may_come || object != wanted || queue != will.queue {
                     return Err(format!("entry {tag} came early, or wrong: {entry:x?} of {will:?}"));
                 }
-                taken.push(Taken { tag, will, in_circle: entry.in_circle });
+                taken.push(Taken { tag, will });
             }
         }
-        if let Some((tag, _)) = self.wills.all.iter().find(|(_, will)| will.is_due) {
-            return Err(format!("data {tag} has not come, though its object is dead"));
+        if let Some((tag, will)) = self.wills.all.iter().find(|(_, will)| will.is_due || will.held) {
+            return Err(format!(
+                "{tag} ({will:?}) has not come, though its object is dead, and waits for none"
+            ));
         }
-        if self.wills.is_exact {
-            self.check_order(&taken)?;
-        }
-        self.wills.all.values_mut().for_each(|will| will.held = false);
-        self.wills.is_empty = true;
         // The heap may queue them in the order of their addresses, which differ from run to run.
         taken.sort_unstable_by_key(|taken| taken.tag);
-        for Taken { will, in_circle, .. } in taken {
+        for Taken { will, .. } in taken {
             self.wills.came[will.kind as usize] += 1;
-            self.wills.came[3] += usize::from(in_circle);
             if will.kind.is_object() && !self.wills.is_ending && self.rng.one_in(2) {
                 self.model.revive(will.id);
                 self.root(will.id);
                 if self.rng.one_in(3) {
                     self.register(will.id)?;
                 }
-            }
-        }
-        Ok(())
-    }
-
-    /// What one collection has queued, and left: none that another leads to, but round a circle; and all that wait for none.
-    fn check_order(&self, taken: &[Taken]) -> Outcome {
-        let ordered = || taken.iter().filter(|taken| taken.will.kind == Kind::Ordered);
-        let left = || self.wills.all.iter().filter(|(_, will)| will.may_come && will.kind.is_object());
-        let waiting = left().filter(|(_, will)| will.kind == Kind::Ordered).map(|(_, will)| will.id);
-        let dead: BTreeSet<Id> = ordered().map(|taken| taken.will.id).chain(waiting).collect();
-        let leads: BTreeMap<Id, BTreeSet<Id>> = dead.iter().map(|&id| (id, below(&self.model, id))).collect();
-        for Taken { tag, will, in_circle } in ordered() {
-            let before =
-                || dead.iter().filter(|other| **other != will.id && leads[*other].contains(&will.id));
-            let circle = if *in_circle { "in a circle" } else { "ready" };
-            if let Some(first) = before().find(|first| !*in_circle || !leads[&will.id].contains(*first)) {
-                return Err(format!("{tag} ({will:?}) came {circle} before {first:?}, which leads to it"));
-            }
-            if *in_circle && before().next().is_none() {
-                return Err(format!("{tag} ({will:?}) came {circle}, and nothing leads to it"));
-            }
-        }
-        if let Some(odd) = taken.iter().find(|taken| taken.in_circle && taken.will.kind != Kind::Ordered) {
-            return Err(format!("{} is in a circle, and not ordered", odd.tag));
-        }
-        for (tag, will) in left() {
-            let is_before =
-                |taken: &Taken| taken.will.id != will.id && leads[&taken.will.id].contains(&will.id);
-            if will.kind == Kind::AtOnce || !ordered().any(is_before) {
-                return Err(format!("{tag} ({will:?}) has not come, though nothing that has leads to it"));
             }
         }
         Ok(())
@@ -290,7 +226,6 @@ impl World {
             .into_iter()
             .try_for_each(|tag| self.cancel(tag))?;
         self.wills.is_ending = true;
-        self.wills.is_exact = false;
         let taken = self.take_all();
         self.wills.is_ending = false;
         taken?;
@@ -300,7 +235,7 @@ impl World {
         }
     }
 
-    /// Drops everything, and sees all that is registered come.
+    /// Drops everything, and sees all that is registered come, but what waits for good.
     pub(super) fn see_all_come(&mut self) -> Outcome {
         if !self.settings.exact() || !self.has_weak() {
             return self.end_finalizers();
@@ -312,9 +247,6 @@ impl World {
             self.collect_all(super::check::Depth::Sweep)?;
         }
         self.wills.is_ending = false;
-        match self.wills.all.is_empty() && self.heap.finalizers() == (0, 0) {
-            true => Ok(()),
-            false => Err(format!("nothing is reachable, and {:?} did not come", self.wills.all)),
-        }
+        self.end_finalizers()
     }
 }

@@ -35,7 +35,7 @@ pub(crate) struct Done {
     pub(crate) collected_arenas: usize,
     /// Ephemerons that were cleared.
     pub(crate) weak_cleared: u64,
-    /// Finalisers that came: ordered ones, those at once, data, members of circles; and links that were cleared.
+    /// Finalisers that came: ordered ones, those at once, data; how often one has waited; and links that were cleared.
     pub(crate) came: [usize; 4],
     pub(crate) links_cleared: usize,
 }

@@ -150,18 +150,26 @@ impl Cluster {
         Edge { word, to, offset: offset as u32 }
     }
 
-    /// Takes out all that the head no longer leads to.
-    pub(crate) fn take_unreachable(&mut self) -> Vec<Object> {
-        let mut seen = vec![false; self.objects.len()];
-        let mut waiting = vec![self.head];
-        seen[self.head as usize] = true;
+    /// What some objects lead to, and they themselves.
+    fn reached(&self, from: impl IntoIterator<Item = u32>) -> Vec<bool> {
+        let (mut seen, mut waiting) = (vec![false; self.objects.len()], Vec::from_iter(from));
         while let Some(id) = waiting.pop() {
-            for edge in &self.get(id).edges {
-                if !core::mem::replace(&mut seen[edge.to as usize], true) {
-                    waiting.push(edge.to);
-                }
+            if !core::mem::replace(&mut seen[id as usize], true) {
+                waiting.extend(self.get(id).edges.iter().map(|edge| edge.to));
             }
         }
+        seen
+    }
+
+    /// Whether the head leads back to itself by way of others: ordered, it would never be queued.
+    pub(crate) fn leads_back(&self) -> bool {
+        let others = self.get(self.head).edges.iter().map(|edge| edge.to).filter(|&to| to != self.head);
+        self.reached(others)[self.head as usize]
+    }
+
+    /// Takes out all that the head no longer leads to.
+    pub(crate) fn take_unreachable(&mut self) -> Vec<Object> {
+        let seen = self.reached([self.head]);
         let mut gone = Vec::new();
         for (i, object) in self.objects.iter_mut().enumerate() {
             if !seen[i]

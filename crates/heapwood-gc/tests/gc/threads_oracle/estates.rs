@@ -59,9 +59,11 @@ impl Estates {
     }
 
     /// Registers the head of a cluster, which is alive; perhaps again, after it was taken back.
-    pub(super) fn register(&self, m: &Mutator, head: usize, rng: &mut Rng) -> Result<Will, String> {
+    pub(super) fn register(&self, m: &Mutator, cluster: &Cluster, rng: &mut Rng) -> Result<Will, String> {
+        let head = cluster.head_addr();
         let (tag, object) = (self.tag(), NonNull::new(head as *mut u8).expect("an object"));
-        let order = if rng.one_in(2) { FinalizeOrder::Ordered } else { FinalizeOrder::AtOnce };
+        let is_ordered = rng.one_in(2) && !cluster.leads_back();
+        let order = if is_ordered { FinalizeOrder::Ordered } else { FinalizeOrder::AtOnce };
         let register = || {
             let token = m.finalize(object, FinalizerQueue::default(), order, tag);
             token.map_err(|e| format!("a finaliser was refused: {e}"))
@@ -86,14 +88,14 @@ impl Estates {
     pub(super) fn take(&self, m: &Mutator) -> Result<Option<Cluster>, String> {
         let taken =
             m.next_finalized(FinalizerQueue::default()).map_err(|e| format!("taking was refused: {e}"))?;
-        let Some(Finalized { object, tag, in_circle }) = taken else { return Ok(None) };
+        let Some(Finalized { object, tag }) = taken else { return Ok(None) };
         let Some(object) = object else { return self.take_data(tag).map(|()| None) };
         let estate = self.waiting.lock().unwrap().remove(&tag);
         let Some(Estate { cluster, data }) = estate else {
             return Err(format!("cluster {tag} came early, or twice"));
         };
-        if cluster.head_addr() != object.as_ptr() as usize || in_circle {
-            return Err(format!("cluster {tag} came as {object:?}, in a circle: {in_circle}"));
+        if cluster.head_addr() != object.as_ptr() as usize {
+            return Err(format!("cluster {tag} came as {object:?}"));
         }
         if let Some((data, token)) = data {
             match m.heap().cancel_finalizer(token) {

@@ -853,7 +853,7 @@ impl<'w> Worker<'w> {
             let gone = self.take_apart(m, c)?;
             return self.bury(m, gone, false);
         }
-        let will = world.estates.register(m, head, &mut self.rng)?;
+        let will = world.estates.register(m, &self.clusters[c], &mut self.rng)?;
         m.safepoint();
         let cluster = &self.clusters[c];
         cluster.check_all(&world.kinds)?;
