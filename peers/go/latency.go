@@ -1,27 +1,18 @@
-// Latency in Go: a cache of entries of three nodes, replaced at random for a
-// chosen time, whose goroutines note the gaps between their own operations (see
-// ../../workloads/src/latency.rs). The collector is that of the environment: GOGC.
+// Latency in Go: a cache of entries of three nodes, replaced at random, and the
+// gaps between its steps (see ../../workloads/src/latency.rs).
 package main
 
 import (
-	"bufio"
-	"fmt"
 	"math/bits"
-	"os"
-	"runtime/debug"
-	"strconv"
-	"sync"
-	"syscall"
 	"time"
 )
 
 const (
-	sampleSteps  = 4
-	checkedSteps = 200_000
-	longGapNs    = 20_000
-	mostLongGaps = 1 << 18
-	gapSub       = 32
-	gapBuckets   = 60 * gapSub
+	sampleSteps = 4
+	cacheRounds = 16
+	leastSteps  = 200_000
+	gapSub      = 32
+	gapBuckets  = 60 * gapSub
 )
 
 type cacheNode struct {
@@ -30,14 +21,10 @@ type cacheNode struct {
 	rest        [5]uint64
 }
 
-// notedGaps are the gaps of a goroutine, which record.rs says how to print. Noting
-// a gap neither allocates nor touches new memory.
-type notedGaps struct {
-	began                         time.Time
-	last, end                     int64
-	steps, longest, dropped, kept uint64
-	counts                        [gapBuckets]uint64
-	long                          [mostLongGaps][2]int64
+// gapHistogram counts gaps. Noting one neither allocates nor touches new memory.
+type gapHistogram struct {
+	longest, all uint64
+	counts       [gapBuckets]uint64
 }
 
 func gapBucket(ns uint64) uint64 {
@@ -48,51 +35,34 @@ func gapBucket(ns uint64) uint64 {
 	return shift*gapSub + ns>>shift
 }
 
-// note tells whether the time is not over yet.
-func (g *notedGaps) note(steps uint64) bool {
-	// time.Since reads only the monotonic clock.
-	now := time.Since(g.began).Nanoseconds()
-	gap := now - g.last
-	g.steps += steps
-	g.counts[gapBucket(uint64(gap))]++
-	g.longest = max(g.longest, uint64(gap))
-	if gap >= longGapNs {
-		if g.kept < mostLongGaps {
-			g.long[g.kept] = [2]int64{g.last, gap}
-			g.kept++
-		} else {
-			g.dropped++
-		}
-	}
-	g.last = now
-	return now < g.end
+func (g *gapHistogram) note(ns uint64) {
+	g.all++
+	g.counts[gapBucket(ns)]++
+	g.longest = max(g.longest, ns)
 }
 
-func (g *notedGaps) print(out *bufio.Writer) {
-	fmt.Fprintf(out, "thread steps=%d ns=%d max_ns=%d dropped=%d hist=", g.steps, g.last, g.longest, g.dropped)
-	comma := ""
+// us is the length in microseconds that such a share of all gaps does not exceed.
+func (g *gapHistogram) us(share float64) float64 {
+	sum, ns := uint64(0), g.longest
 	for k, count := range g.counts {
-		if count > 0 {
-			fmt.Fprintf(out, "%s%d:%d", comma, k, count)
-			comma = ","
+		sum += count
+		if float64(sum) < share*float64(g.all) {
+			continue
 		}
+		bucket, shift := uint64(k), uint64(0)
+		if bucket >= gapSub {
+			shift = bucket/gapSub - 1
+		}
+		ns = min(ns, (bucket-shift*gapSub+1)<<shift-1)
+		break
 	}
-	fmt.Fprint(out, " long=")
-	comma = ""
-	for _, gap := range g.long[:g.kept] {
-		fmt.Fprintf(out, "%s%d:%d", comma, gap[0], gap[1])
-		comma = ","
-	}
-	fmt.Fprintln(out)
+	return float64(ns) / 1e3
 }
 
 type entryCache struct {
-	table      []*cacheNode
-	random     random
-	sum, check uint64
-	gaps       *notedGaps
-	// The CPU time of the process when it began to measure and when it ended.
-	cpuBefore, cpuAfter int64
+	table  []*cacheNode
+	random random
+	sum    uint64
 }
 
 func newEntry(r uint64) *cacheNode {
@@ -122,107 +92,27 @@ func (c *entryCache) step() {
 	}
 }
 
-func (c *entryCache) work(entries, ms uint64, thread int, started, ended *rendezvous) {
-	c.random = random(seed)
-	// Each goroutine takes other numbers.
-	for range thread {
-		c.random = random(c.random.next() | 1)
+func latency(mib uint64, report *report) {
+	cache := entryCache{table: make([]*cacheNode, mib<<20/192), random: random(seed)}
+	for i := range cache.table {
+		cache.table[i] = newEntry(cache.random.next())
 	}
-	c.table = make([]*cacheNode, entries)
-	for i := range c.table {
-		c.table[i] = newEntry(c.random.next())
-	}
-	for range checkedSteps {
-		c.step()
-	}
-	c.check = c.sum
-	c.gaps = new(notedGaps)
-	// Touched now, and not in the first gaps.
-	for k := range c.gaps.long {
-		c.gaps.long[k] = [2]int64{1, 1}
-	}
-	started.meet()
-	c.cpuBefore = cpuNs()
-	c.gaps.began, c.gaps.end = time.Now(), int64(ms)*1_000_000
-	for {
+	steps := max(uint64(len(cache.table))*cacheRounds, leastSteps) / sampleSteps * sampleSteps
+	gaps := new(gapHistogram)
+	// time.Since reads only the monotonic clock, which time.Now would not.
+	start := time.Now()
+	last := time.Since(start)
+	for range steps / sampleSteps {
 		for range sampleSteps {
-			c.step()
+			cache.step()
 		}
-		if !c.gaps.note(sampleSteps) {
-			break
-		}
+		now := time.Since(start)
+		gaps.note(uint64(now - last))
+		last = now
 	}
-	c.cpuAfter = cpuNs()
-	ended.meet()
-}
-
-// beneath does the work beneath so many frames, each with a node of its own.
-//
-//go:noinline
-func beneath(frames uint64, work func()) uint64 {
-	if frames == 0 {
-		work()
-		return 0
-	}
-	kept := &cacheNode{key: frames}
-	below := beneath(frames-1, work)
-	return kept.key + below
-}
-
-// rendezvous lets all goroutines go on when the last one has come.
-type rendezvous struct {
-	all sync.WaitGroup
-}
-
-func (r *rendezvous) meet() {
-	r.all.Done()
-	r.all.Wait()
-}
-
-func cpuNs() int64 {
-	var usage syscall.Rusage
-	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
-		panic(err)
-	}
-	return usage.Utime.Nano() + usage.Stime.Nano()
-}
-
-// latency takes bytes, milliseconds, threads and frames.
-func latency(args []string) {
-	if len(args) != 4 {
-		fail()
-	}
-	live, ms, threads := number(args[0], 1<<48), number(args[1], 1<<48), number(args[2], 1024)
-	depth, err := strconv.ParseUint(args[3], 10, 48)
-	if err != nil {
-		fail()
-	}
-	// The usual bound of a stack is 1 GB.
-	debug.SetMaxStack(max(1_000_000_000, int(depth)*256))
-	entries := max(live/threads/192, 1)
-	var started, ended rendezvous
-	started.all.Add(int(threads) + 1)
-	ended.all.Add(int(threads) + 1)
-	caches := make([]entryCache, threads)
-	var all sync.WaitGroup
-	for t := range caches {
-		all.Go(func() {
-			beneath(depth, func() { caches[t].work(entries, ms, t, &started, &ended) })
-		})
-	}
-	started.meet()
-	ended.meet()
-	all.Wait()
-	// From the first goroutine's beginning to the last one's end.
-	check, first, last := uint64(0), caches[0].cpuBefore, caches[0].cpuAfter
-	for t := range caches {
-		check += caches[t].check
-		first, last = min(first, caches[t].cpuBefore), max(last, caches[t].cpuAfter)
-	}
-	out := bufio.NewWriter(os.Stdout)
-	defer out.Flush()
-	fmt.Fprintf(out, "latency entries=%d check=0x%016x cpu_ns=%d\n", entries, check, last-first)
-	for t := range caches {
-		caches[t].gaps.print(out)
-	}
+	report.checksum("latency", "steps", steps, cache.sum)
+	report.figures(int64(gaps.longest), float64(steps)/last.Seconds()/1e6)
+	report.largest("gap_99_us", gaps.us(0.99))
+	report.largest("gap_99_9_us", gaps.us(0.999))
+	report.largest("gap_99_99_us", gaps.us(0.9999))
 }

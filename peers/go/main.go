@@ -33,7 +33,7 @@ const usage = `usage: go-peer trees [N]                  binary trees, default 2
        go-peer weak [REFERENCES]          make, clear and read weak pointers, default 10000000
        go-peer finalize [OBJECTS]         close the handles of dead objects, default 5000000
        go-peer weakmap [KEYS]             weak maps and interned names, default 2000000
-       go-peer latency BYTES MILLISECONDS THREADS FRAMES   the gaps of a cache
+       go-peer latency [MIB]              replace entries of a cache, and note the gaps, default 256
        all but mark, weak, finalize and weakmap: --threads T   each of T goroutines does all of it, default 1 (conalloc 4); pipe: T pairs
        go-peer [WORKLOAD] --version       what Go it was built with`
 
@@ -73,13 +73,9 @@ func main() {
 		"weak":       {10_000_000, 1 << 31, 1},
 		"finalize":   {5_000_000, 1 << 31, 1},
 		"weakmap":    {2_000_000, 1 << 31, 1},
-	}
-	if command == "latency" && !(len(os.Args) == 3 && os.Args[2] == "--version") {
-		latency(os.Args[2:])
-		return
+		"latency":    {256, 1 << 23, 1},
 	}
 	workload, known := workloads[command]
-	known = known || command == "latency"
 	n, threads := workload.normal, workload.threads
 	version := command == "--version" && len(os.Args) == 2 ||
 		known && len(os.Args) == 3 && os.Args[2] == "--version"
@@ -158,6 +154,8 @@ func main() {
 			finalize(n, r)
 		case "weakmap":
 			runWeakMap(n, r)
+		case "latency":
+			latency(n, r)
 		}
 	})
 	if !same {

@@ -1,23 +1,11 @@
-// Latency in Java: a cache of entries of three nodes, replaced at random for a
-// chosen time, whose threads note the gaps between their own operations (see
-// ../../workloads/src/latency.rs). Which collector runs, the launcher decides; the
-// program says what ran.
+// Latency in Java: a cache of entries of three nodes, replaced at random, and the
+// gaps between its steps (see ../../workloads/src/latency.rs). Which collector runs,
+// the launcher decides.
 
-import java.io.IOException;
-import java.io.PrintStream;
-import java.lang.management.ManagementFactory;
-import java.nio.file.Files;
-import java.nio.file.Path;
-import java.util.Arrays;
-import java.util.concurrent.BrokenBarrierException;
-import java.util.concurrent.CyclicBarrier;
-import java.util.stream.Collectors;
-
-final class Latency implements Runnable {
+final class Latency {
     private static final int SAMPLE_STEPS = 4;
-    private static final int CHECKED_STEPS = 200_000;
-    private static final long LONG_GAP_NS = 20_000;
-    private static final int MOST_LONG_GAPS = 1 << 18;
+    private static final int ROUNDS = 16;
+    private static final int LEAST_STEPS = 200_000;
     private static final int GAP_SUB = 32;
 
     // 64 bytes with references of 8 bytes, as ZGC has them, and 56 with those of 4.
@@ -41,51 +29,20 @@ final class Latency implements Runnable {
         }
     }
 
-    private static final com.sun.management.OperatingSystemMXBean SYSTEM =
-        (com.sun.management.OperatingSystemMXBean) ManagementFactory.getOperatingSystemMXBean();
-
-    private final long ms;
-    private final long depth;
-    private final CyclicBarrier started;
-    private final CyclicBarrier ended;
+    private final Xorshift random = new Xorshift();
     private final Node[] table;
-    private long random = 0x9E3779B97F4A7C15L;
     private long sum;
-    private long check;
-    // The CPU time of the process when the thread began to measure and when it ended.
-    private long cpuBefore;
-    private long cpuAfter;
 
     // The gaps. Noting one neither allocates nor touches new memory.
     private final long[] counts = new long[60 * GAP_SUB];
-    private final long[] longGaps = new long[2 * MOST_LONG_GAPS];
-    private long steps;
-    private long ns;
+    private long gaps;
     private long longest;
-    private long dropped;
-    private int kept;
-    private Throwable failure;
 
-    private Latency(int entries, long ms, long depth, int thread, CyclicBarrier started, CyclicBarrier ended) {
-        this.ms = ms;
-        this.depth = depth;
-        this.started = started;
-        this.ended = ended;
+    private Latency(int entries) {
         this.table = new Node[entries];
-        // Each thread takes other numbers.
-        for (int t = 0; t < thread; t++) {
-            random = next() | 1;
+        for (int i = 0; i < entries; i++) {
+            table[i] = newEntry(random.next());
         }
-        Arrays.fill(longGaps, 1);
-    }
-
-    private long next() {
-        long x = random;
-        x ^= x >>> 12;
-        x ^= x << 25;
-        x ^= x >>> 27;
-        random = x;
-        return x * 0x2545F4914F6CDD1DL;
     }
 
     private static Node newEntry(long r) {
@@ -97,13 +54,13 @@ final class Latency implements Runnable {
     }
 
     private void step() {
-        long r = next();
+        long r = random.next();
         int slot = slot(r);
         switch ((int) (r & 3)) {
             case 0 -> table[slot] = newEntry(r);
             case 1 -> {
                 Node a = table[slot];
-                Node b = table[slot(next())];
+                Node b = table[slot(random.next())];
                 Node ofA = a.left;
                 Node ofB = b.left;
                 a.left = ofB;
@@ -124,142 +81,42 @@ final class Latency implements Runnable {
         return (int) (shift * GAP_SUB + (ns >>> shift));
     }
 
-    private void work() {
-        for (int i = 0; i < table.length; i++) {
-            table[i] = newEntry(next());
+    private void note(long ns) {
+        gaps++;
+        counts[bucket(ns)]++;
+        longest = Math.max(longest, ns);
+    }
+
+    // The length in microseconds that such a share of all gaps does not exceed.
+    private double us(double share) {
+        long sum = 0;
+        for (int k = 0; k < counts.length; k++) {
+            sum += counts[k];
+            if (sum >= share * gaps) {
+                int shift = k < GAP_SUB ? 0 : k / GAP_SUB - 1;
+                return Math.min(longest, ((long) (k - shift * GAP_SUB + 1) << shift) - 1) / 1e3;
+            }
         }
-        for (int i = 0; i < CHECKED_STEPS; i++) {
-            step();
-        }
-        check = sum;
-        meet(started);
-        cpuBefore = SYSTEM.getProcessCpuTime();
+        return longest / 1e3;
+    }
+
+    static void run(long mib) {
+        Latency cache = new Latency((int) Math.min(Integer.MAX_VALUE - 8, (mib << 20) / 192));
+        long steps = Math.max((mib << 20) / 192 * ROUNDS, LEAST_STEPS) / SAMPLE_STEPS * SAMPLE_STEPS;
         long start = System.nanoTime();
         long last = start;
-        do {
+        for (long i = 0; i < steps; i += SAMPLE_STEPS) {
             for (int k = 0; k < SAMPLE_STEPS; k++) {
-                step();
+                cache.step();
             }
             long now = System.nanoTime();
-            long gap = now - last;
-            steps += SAMPLE_STEPS;
-            counts[bucket(gap)]++;
-            longest = Math.max(longest, gap);
-            if (gap >= LONG_GAP_NS) {
-                if (kept < MOST_LONG_GAPS) {
-                    longGaps[2 * kept] = last - start;
-                    longGaps[2 * kept + 1] = gap;
-                    kept++;
-                } else {
-                    dropped++;
-                }
-            }
+            cache.note(now - last);
             last = now;
-        } while (last - start < ms * 1_000_000);
-        ns = last - start;
-        cpuAfter = SYSTEM.getProcessCpuTime();
-        meet(ended);
-    }
-
-    private static void meet(CyclicBarrier barrier) {
-        try {
-            barrier.await();
-        } catch (InterruptedException | BrokenBarrierException e) {
-            throw new IllegalStateException("another thread has failed", e);
         }
-    }
-
-    // The work beneath so many frames, each with a node of its own.
-    private long beneath(long frames) {
-        if (frames == 0) {
-            work();
-            return 0;
-        }
-        Node kept = new Node(null, null, frames);
-        long below = beneath(frames - 1);
-        return kept.key + below;
-    }
-
-    @Override
-    public void run() {
-        try {
-            beneath(depth);
-        } catch (Throwable e) {
-            failure = e;
-            started.reset();
-            ended.reset();
-        }
-    }
-
-    private void print(PrintStream out) {
-        StringBuilder line = new StringBuilder();
-        line.append("thread steps=").append(steps).append(" ns=").append(ns).append(" max_ns=").append(longest);
-        line.append(" dropped=").append(dropped).append(" hist=");
-        String comma = "";
-        for (int k = 0; k < counts.length; k++) {
-            if (counts[k] > 0) {
-                line.append(comma).append(k).append(':').append(counts[k]);
-                comma = ",";
-            }
-        }
-        line.append(" long=");
-        for (int k = 0; k < kept; k++) {
-            line.append(k > 0 ? "," : "").append(longGaps[2 * k]).append(':').append(longGaps[2 * k + 1]);
-        }
-        out.println(line);
-    }
-
-    // The proportional share of what is mapped. ZGC maps its heap several times until
-    // Java 21, and the kernel counts each as resident.
-    private static long pssBytes() throws IOException {
-        for (String line : Files.readAllLines(Path.of("/proc/self/smaps_rollup"))) {
-            if (line.startsWith("Pss:")) {
-                return Long.parseLong(line.replaceAll("[^0-9]", "")) << 10;
-            }
-        }
-        throw new IOException("/proc/self/smaps_rollup has no Pss");
-    }
-
-    // Whether it could run.
-    static boolean run(long live, long ms, int threads, long depth) {
-        int entries = (int) Math.max(1, Math.min(Integer.MAX_VALUE - 8, live / threads / 192));
-        CyclicBarrier started = new CyclicBarrier(threads + 1);
-        CyclicBarrier ended = new CyclicBarrier(threads + 1);
-        Latency[] caches = new Latency[threads];
-        Thread[] all = new Thread[threads];
-        for (int t = 0; t < threads; t++) {
-            caches[t] = new Latency(entries, ms, depth, t, started, ended);
-            all[t] = new Thread(null, caches[t], "cache", (4L << 20) + 256 * depth);
-            all[t].start();
-        }
-        try {
-            meet(started);
-            meet(ended);
-            long check = 0;
-            // From the first thread's beginning to the last one's end.
-            long first = Long.MAX_VALUE;
-            long last = 0;
-            for (int t = 0; t < threads; t++) {
-                all[t].join();
-                check += caches[t].check;
-                first = Math.min(first, caches[t].cpuBefore);
-                last = Math.max(last, caches[t].cpuAfter);
-            }
-            String collector = ManagementFactory.getGarbageCollectorMXBeans().stream()
-                .map(bean -> bean.getName().replace(' ', '-')).collect(Collectors.joining("+"));
-            System.out.printf("latency entries=%d check=0x%016x cpu_ns=%d pss_bytes=%d collector=%s\n",
-                entries, check, last - first, pssBytes(), collector);
-        } catch (IllegalStateException | InterruptedException | IOException e) {
-            Throwable why = e;
-            for (Latency cache : caches) {
-                why = cache.failure != null && !(cache.failure instanceof IllegalStateException) ? cache.failure : why;
-            }
-            System.err.println("java-peer: " + why);
-            return false;
-        }
-        for (Latency cache : caches) {
-            cache.print(System.out);
-        }
-        return true;
+        System.out.printf("latency steps %d checksum 0x%016x\n", steps, cache.sum);
+        System.out.printf("figure mops %.3f\n", steps * 1e3 / (last - start));
+        System.out.printf("figure gap_99_us %.3f\nfigure gap_99_9_us %.3f\nfigure gap_99_99_us %.3f\n",
+            cache.us(0.99), cache.us(0.999), cache.us(0.9999));
+        System.out.printf("figure longest_gap_us %.1f\n", cache.longest / 1e3);
     }
 }

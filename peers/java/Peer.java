@@ -18,7 +18,7 @@ final class Peer {
                    java-peer serial|parallel finalize [OBJECTS]         close the handles of dead objects, default 5000000
                    java-peer serial|parallel weakmap [KEYS]             weak maps and interned names, default 2000000
                    java-peer serial|parallel WORKLOAD --version         the version of Java
-                   java-peer zgc|shenandoah latency BYTES MILLISECONDS THREADS FRAMES   the gaps of a cache""";
+                   java-peer zgc|shenandoah latency [MIB]               replace entries of a cache, default 256""";
 
     private Peer() {}
 
@@ -37,13 +37,10 @@ final class Peer {
 
     private static int run(String[] args) {
         String workload = args.length > 0 ? args[0] : "";
-        if (workload.equals("latency") && args.length == 5) {
-            return latency(args);
-        }
         long n;
         long limit;
         switch (workload) {
-            case "trees", "latency" -> { n = 21; limit = 40; }
+            case "trees" -> { n = 21; limit = 40; }
             case "churn" -> { n = 20_000_000; limit = 1L << 48; }
             case "mixed" -> { n = 4_000_000; limit = 1L << 48; }
             case "mark" -> { n = 8_000_000; limit = 1L << 31; }
@@ -53,14 +50,12 @@ final class Peer {
             case "weak" -> { n = 10_000_000; limit = 1L << 31; }
             case "finalize" -> { n = 5_000_000; limit = 1L << 31; }
             case "weakmap" -> { n = 2_000_000; limit = 1L << 31; }
+            case "latency" -> { n = 256; limit = 1L << 23; }
             default -> { return usage(); }
         }
         if (args.length == 2 && args[1].equals("--version")) {
             System.out.println(System.getProperty("java.version"));
             return 0;
-        }
-        if (workload.equals("latency")) {
-            return usage();
         }
         boolean count = false;
         boolean seenNumber = false;
@@ -90,23 +85,10 @@ final class Peer {
             case "weak" -> WeakReferences.run(n);
             case "finalize" -> Finalize.run(n);
             case "weakmap" -> WeakTables.run(n);
+            case "latency" -> Latency.run(n);
             default -> GcBench.run((int) n);
         }
         return 0;
-    }
-
-    private static int latency(String[] args) {
-        for (int i = 1; i < args.length; i++) {
-            if (!args[i].matches("[0-9]{1,15}") || i < 4 && Long.parseLong(args[i]) == 0) {
-                return usage();
-            }
-        }
-        long threads = Long.parseLong(args[3]);
-        if (threads > 1024) {
-            return usage();
-        }
-        long live = Long.parseLong(args[1]);
-        return Latency.run(live, Long.parseLong(args[2]), (int) threads, Long.parseLong(args[4])) ? 0 : 1;
     }
 
     private static int usage() {

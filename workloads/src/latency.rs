@@ -1,40 +1,45 @@
-//! Latency: a cache whose entries are replaced at random, at a chosen size, for a chosen time, whose threads note the gaps
-//! between their own operations. It has no N, so it is not among [`ALL`](crate::ALL); `heapwood bench latency` runs it.
+//! Latency: a cache whose entries are replaced at random, and all gaps between readings of the clock, one every [`SAMPLE`] steps.
 //!
 //! An entry is three nodes of 64 bytes: a root and two children. One step in four replaces an entry, one in four swaps a
 //! child of two entries, the others read one. So every node has one owner at any time, and a program without a collector
-//! can free it. Each thread has a cache of its own. Every program first takes [`CHECKED`] steps whose checksum tells whether
-//! it does the same work; only then the clock starts. A thread may run beneath many frames, each with a node of its own.
-//!
-//! | module | content |
-//! |---|---|
-//! | [`gaps`] | the gaps of a thread, in a histogram |
-//! | [`record`] | the result of a run, as programs print it |
+//! can free it.
 
-pub mod gaps;
-pub mod record;
-
-use crate::latency::gaps::{Gaps, Noted};
-use crate::latency::record::Record;
 use crate::random::Random;
-use crate::threads_error::ThreadsError;
-use heapwood::{Gc, GcCell, Heap, Mutator, Slice, Trace};
-use heapwood_os::process::clock::{monotonic_ns, process_cpu_ns};
-use std::hint::black_box;
-use std::sync::{Barrier, RwLock};
-use std::thread::Builder;
+use crate::workload::{Across, Figure, Line, N, Threads, Workload};
+use heapwood::{Gc, GcCell, Mutator, Slice, Trace};
+use heapwood_os::process::clock::monotonic_ns;
+
+/// This program, to those who run it.
+pub const WORKLOAD: Workload = Workload {
+    name: "latency",
+    about: "A cache of entries of three nodes, replaced at random, and the gaps between its steps",
+    n: N { unit: "cache size in MiB", usual: 256, most: 1 << 23 },
+    threads: Threads::USUALLY_ONE,
+    least_bytes: |n| u128::from(entries(n)) * (ENTRY_BYTES + 8) as u128,
+    figures: FIGURES,
+    shared: None,
+    run: |m, n, report| report(run(m, n)),
+};
+
+const FIGURES: &[Figure] = &[
+    Figure { name: "mops", label: "million steps a second", headline: false, across: Across::Sum },
+    gap("gap_99_us", "99 % of gaps, us", false),
+    gap("gap_99_9_us", "99.9 % of gaps, us", true),
+    gap("gap_99_99_us", "99.99 % of gaps, us", false),
+    gap("longest_gap_us", "longest gap, us", true),
+];
+
+const fn gap(name: &'static str, label: &'static str, headline: bool) -> Figure {
+    Figure { name, label, headline, across: Across::Largest }
+}
 
 /// Bytes of the three nodes of an entry.
-pub const ENTRY_BYTES: u64 = 3 * size_of::<Node>() as u64;
+const ENTRY_BYTES: u64 = 3 * size_of::<Node>() as u64;
 /// Steps between two readings of the clock.
 pub const SAMPLE: u64 = 4;
-/// Steps before the measurement, whose checksum is compared.
-pub const CHECKED: u64 = 200_000;
-
-/// Stack of a thread, without its frames.
-const STACK_BYTES: usize = 4 << 20;
-/// More than a frame takes, in a build without optimisation, too.
-const FRAME_BYTES: usize = 512;
+/// Steps for each entry, a quarter of which replace one; and the least number of steps.
+const ROUNDS: u64 = 16;
+const LEAST_STEPS: u64 = 200_000;
 
 type Edge = GcCell<Option<Gc<Node>>>;
 
@@ -48,120 +53,34 @@ struct Node {
 
 const _: () = assert!(size_of::<Node>() == 64);
 
-/// The size of a run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setup {
-    /// Bytes of all threads' nodes.
-    pub live_bytes: u64,
-    /// The measured time, in milliseconds.
-    pub ms: u64,
-    /// The threads; at least one.
-    pub threads: u32,
-    /// The frames beneath which each thread runs.
-    pub depth: u64,
+/// The entries of a cache of N MiB.
+fn entries(mib: u64) -> u64 {
+    (mib << 20) / ENTRY_BYTES
 }
 
-impl Setup {
-    /// The entries of a thread's cache.
-    pub fn entries(&self) -> u64 {
-        (self.live_bytes / u64::from(self.threads) / ENTRY_BYTES).max(1)
-    }
-
-    /// The minimum of bytes alive at once: the nodes, the tables, and the nodes of the frames.
-    pub fn least_bytes(&self) -> u128 {
-        let (threads, entry) = (u128::from(self.threads), u128::from(ENTRY_BYTES) + 8);
-        threads * (u128::from(self.entries()) * entry + 64 * u128::from(self.depth))
-    }
-}
-
-/// Runs the program on threads of its own.
-///
-/// # Errors
-/// A thread could not be started or attached.
-pub fn run(heap: &Heap, setup: Setup) -> Result<Record, ThreadsError> {
-    let all = setup.threads as usize + 1;
-    let (gate, start, end) = (RwLock::new(true), Barrier::new(all), Barrier::new(all));
-    let stack = STACK_BYTES + FRAME_BYTES.saturating_mul(setup.depth as usize);
-    let work = |thread: u32| {
-        if !gate.read().is_ok_and(|may_begin| *may_begin) {
-            return None;
+/// Fills a cache of N MiB, and steps through it.
+fn run(m: &Mutator, mib: u64) -> Line {
+    let mut cache = Cache::new(m, entries(mib));
+    let steps = (entries(mib) * ROUNDS).max(LEAST_STEPS) / SAMPLE * SAMPLE;
+    let mut gaps = Gaps::new();
+    let start = monotonic_ns();
+    let mut last = start;
+    for _ in 0..steps / SAMPLE {
+        for _ in 0..SAMPLE {
+            cache.step();
         }
-        let m = match heap.attach() {
-            Ok(m) => m,
-            Err(why) => {
-                // The others wait for it.
-                start.wait();
-                end.wait();
-                return Some(Err(ThreadsError::Attach { thread: thread + 1, why }));
-            }
-        };
-        let mut noted = None;
-        beneath(&m, setup.depth, &mut || {
-            let mut cache = Cache::new(&m, setup.entries(), thread);
-            let check = cache.check();
-            m.blocking(|| start.wait());
-            let before = process_cpu_ns();
-            let gaps = cache.measure(setup.ms);
-            noted = Some(Measured { check, cpu: (before, process_cpu_ns()), gaps });
-            m.blocking(|| end.wait());
-        });
-        noted.map(Ok)
-    };
-    let work = &work;
-    std::thread::scope(|scope| {
-        let mut closed = gate.write().expect("no other thread has the gate yet");
-        let mut started = Vec::new();
-        for thread in 0..setup.threads {
-            let builder = Builder::new().stack_size(stack);
-            match builder.spawn_scoped(scope, move || work(thread)) {
-                Ok(handle) => started.push(handle),
-                Err(why) => {
-                    // The threads that were started end without beginning.
-                    *closed = false;
-                    return Err(ThreadsError::Spawn { thread: thread + 1, threads: setup.threads, why });
-                }
-            }
-        }
-        drop(closed);
-        start.wait();
-        end.wait();
-        let joined = started.into_iter().map(|thread| thread.join().expect("no thread has panicked"));
-        let each: Vec<Measured> = joined.flatten().collect::<Result<_, ThreadsError>>()?;
-        Ok(Record {
-            entries: setup.entries(),
-            check: each.iter().fold(0, |sum, thread| sum.wrapping_add(thread.check)),
-            cpu_ns: cpu_ns(&each),
-            pss_bytes: None,
-            collector: None,
-            threads: each.into_iter().map(|thread| thread.gaps).collect(),
-        })
-    })
-}
-
-/// The result of a thread.
-struct Measured {
-    check: u64,
-    /// The CPU time of the process when the thread began to measure and when it ended.
-    cpu: (u64, u64),
-    gaps: Noted,
-}
-
-/// From the first thread's beginning to the last one's end. The thread that waits for them may wake much later.
-fn cpu_ns(each: &[Measured]) -> u64 {
-    let first = each.iter().map(|thread| thread.cpu.0).min();
-    each.iter().map(|thread| thread.cpu.1).max().zip(first).map_or(0, |(last, first)| last - first)
-}
-
-/// Does the work beneath so many frames, each of which keeps a node. Returns a number that needs all of them.
-#[inline(never)]
-fn beneath(m: &Mutator, frames: u64, work: &mut dyn FnMut()) -> u64 {
-    if frames == 0 {
-        work();
-        return 0;
+        let now = monotonic_ns();
+        gaps.note(now - last);
+        last = now;
     }
-    let kept = m.alloc(Node::leaf(frames));
-    let below = beneath(m, frames - 1, work);
-    black_box(kept).key + below
+    let us = |ns: u64| ns as f64 / 1e3;
+    let mut line = Line::checked("latency", ("steps", steps), cache.sum);
+    line.add_figure("mops", steps as f64 * 1e3 / (last - start) as f64);
+    for (name, share) in [("gap_99_us", 0.99), ("gap_99_9_us", 0.999), ("gap_99_99_us", 0.9999)] {
+        line.add_figure(name, us(gaps.at(share)));
+    }
+    line.add_figure("longest_gap_us", us(gaps.longest));
+    line
 }
 
 impl Node {
@@ -177,7 +96,6 @@ fn entry(m: &Mutator, r: u64) -> Gc<Node> {
     m.alloc(Node { left: GcCell::new(Some(left)), right: GcCell::new(Some(right)), key: r, rest: [r; 5] })
 }
 
-/// A thread's cache.
 struct Cache<'m> {
     m: &'m Mutator,
     table: Gc<Slice<Edge>>,
@@ -186,12 +104,8 @@ struct Cache<'m> {
 }
 
 impl<'m> Cache<'m> {
-    fn new(m: &'m Mutator, entries: u64, thread: u32) -> Cache<'m> {
+    fn new(m: &'m Mutator, entries: u64) -> Cache<'m> {
         let mut random = Random::new();
-        // Each thread takes other numbers.
-        for _ in 0..thread {
-            random = random.following();
-        }
         let table: Gc<Slice<Edge>> = m.alloc_slice(entries as usize, |_| GcCell::new(None));
         for slot in table.iter() {
             slot.set(m, Some(entry(m, random.next_u64())));
@@ -226,22 +140,92 @@ impl<'m> Cache<'m> {
             }
         }
     }
+}
 
-    fn check(&mut self) -> u64 {
-        (0..CHECKED).for_each(|_| self.step());
-        self.sum
+/// Values below it have a bucket each.
+const SUB: u64 = 32;
+/// For all values of 64 bits.
+const BUCKETS: usize = 60 * SUB as usize;
+
+/// The gaps of a thread in a histogram with 32 buckets for each power of two, as HdrHistogram (Tene): a value is known to 3.2 %. The
+/// peers number the buckets in the same way.
+struct Gaps {
+    longest: u64,
+    counts: Vec<u64>,
+}
+
+impl Gaps {
+    fn new() -> Gaps {
+        // Zeroed pages of the kernel would make gaps when they are touched.
+        let mut counts = vec![1; BUCKETS];
+        counts.fill(0);
+        Gaps { longest: 0, counts }
     }
 
-    fn measure(&mut self, ms: u64) -> Noted {
-        let mut gaps = Gaps::start(monotonic_ns(), ms * 1_000_000);
-        loop {
-            for _ in 0..SAMPLE {
-                self.step();
-            }
-            if !gaps.sample(monotonic_ns(), SAMPLE) {
-                black_box(self.sum);
-                return gaps.end();
-            }
+    #[inline]
+    fn note(&mut self, ns: u64) {
+        self.counts[bucket(ns)] += 1;
+        self.longest = self.longest.max(ns);
+    }
+
+    /// The length that such a share of all gaps does not exceed.
+    fn at(&self, share: f64) -> u64 {
+        let least = (share * self.counts.iter().sum::<u64>() as f64).ceil() as u64;
+        let mut sum = 0;
+        let found = self.counts.iter().position(|&count| {
+            sum += count;
+            sum >= least
+        });
+        found.map_or(self.longest, |bucket| upper(bucket).min(self.longest))
+    }
+}
+
+#[inline]
+fn bucket(ns: u64) -> usize {
+    match ns {
+        0..SUB => ns as usize,
+        _ => {
+            let shift = ns.ilog2() - SUB.ilog2();
+            (u64::from(shift) * SUB + (ns >> shift)) as usize
         }
+    }
+}
+
+/// The largest value of a bucket.
+fn upper(bucket: usize) -> u64 {
+    let bucket = bucket as u64;
+    match bucket {
+        0..SUB => bucket,
+        _ => {
+            let shift = bucket / SUB - 1;
+            let above = u128::from(bucket - shift * SUB + 1) << shift;
+            (above - 1).min(u64::MAX.into()) as u64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_are_in_order_and_narrow() {
+        let mut next = 0u64;
+        for k in 0..BUCKETS {
+            let last = upper(k);
+            assert_eq!((bucket(next), bucket(last)), (k, k), "{k}: {next} to {last}");
+            assert!((last - next) as f64 <= next as f64 / 31.0, "{k}: {next} to {last}");
+            next = last.wrapping_add(1);
+        }
+        assert_eq!(next, 0, "the last bucket ends with the last value");
+    }
+
+    #[test]
+    fn shares_of_gaps_are_found() {
+        let mut gaps = Gaps::new();
+        (0..990).for_each(|_| gaps.note(7));
+        (0..9).for_each(|_| gaps.note(20));
+        gaps.note(1_000_001);
+        assert_eq!([0.5, 0.99, 0.999, 0.9999].map(|share| gaps.at(share)), [7, 7, 20, 1_000_001]);
     }
 }

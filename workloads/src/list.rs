@@ -3,8 +3,8 @@
 
 use crate::workload::Workload;
 use crate::{
-    churn, conalloc, deep, finalize, frag, gcbench, graph, linked_list, malloc, map, mark, mixed, pipe,
-    queue, rand, slots, sort, treap, tree1, trees, trees_arena, weak, weak_map, words,
+    churn, conalloc, deep, finalize, frag, gcbench, graph, latency, linked_list, malloc, map, mark, mixed,
+    pipe, queue, rand, slots, sort, treap, tree1, trees, trees_arena, weak, weak_map, words,
 };
 
 /// Every workload, in the order they are shown in.
@@ -32,6 +32,7 @@ pub const ALL: &[&Workload] = &[
     &weak::WORKLOAD,
     &finalize::WORKLOAD,
     &weak_map::WORKLOAD,
+    &latency::WORKLOAD,
     &words::WORKLOAD,
 ];
 

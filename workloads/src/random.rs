@@ -10,11 +10,6 @@ impl Random {
         Random(0x9E37_79B9_7F4A_7C15)
     }
 
-    /// A generator of other numbers, seeded by this one's next.
-    pub(crate) fn following(mut self) -> Self {
-        Random(self.next_u64() | 1)
-    }
-
     /// The next number.
     #[inline]
     pub fn next_u64(&mut self) -> u64 {

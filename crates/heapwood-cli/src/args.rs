@@ -1,20 +1,16 @@
 //! The command line. Every error in it is reported here, before anything runs.
 
 mod bench;
-mod bench_command;
 mod exec;
 mod heap;
-mod latency;
 mod layout;
 mod workload;
 
-pub(crate) use bench::{Bench, NO_PEER, Output};
-pub(crate) use bench_command::BenchCommand;
+pub(crate) use bench::{Bench, NO_PEER};
 use clap::{Parser, Subcommand};
 pub(crate) use exec::Exec;
 pub(crate) use heap::HeapFlags;
 use heapwood_report::arguments::a_file;
-pub(crate) use latency::Latency;
 pub(crate) use layout::{Check, Layout, Show};
 use std::path::PathBuf;
 pub(crate) use workload::{Size, What};
@@ -36,7 +32,7 @@ pub(crate) enum Command {
     Run(Run),
     /// Run a workload side by side with the same program on other memory managers
     #[command(after_help = bench::HELP)]
-    Bench(BenchCommand),
+    Bench(Box<Bench>),
     /// Print or check layout programs, which describe the pointers of a type
     #[command(subcommand)]
     Layout(Layout),

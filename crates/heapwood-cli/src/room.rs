@@ -27,30 +27,23 @@ pub(crate) fn check_size(
     size: Size,
     reserve: Option<usize>,
 ) -> Result<(), CommandError> {
-    check_bytes(least_bytes(workload, size), reserve, |least| {
-        let on = match whole(workload, size) {
-            1 => String::new(),
-            threads => format!(" on each of {threads} threads"),
-        };
-        format!("{} with a {} of {}{on} would need {least} of memory", workload.name, workload.n.unit, size.n)
-    })
-}
-
-/// Refuses live data that do not fit; `what` begins the message, for the size in words.
-pub(crate) fn check_bytes(
-    least: u128,
-    reserve: Option<usize>,
-    what: impl FnOnce(&str) -> String,
-) -> Result<(), CommandError> {
     let room = Room {
         machine: physical_memory(),
         cgroup: memory_limit(),
         address_space: address_space_limit(),
         reserve,
     };
+    let least = least_bytes(workload, size);
     let Some(has) = room.lacks(least) else { return Ok(()) };
+    let on = match whole(workload, size) {
+        1 => String::new(),
+        threads => format!(" on each of {threads} threads"),
+    };
     let least = u64::try_from(least).map_or("more than 16 EiB".into(), show);
-    Err(CommandError::run(format!("{}, but {has}", what(&least))))
+    Err(CommandError::run(format!(
+        "{} with a {} of {}{on} would need {least} of memory, but {has}",
+        workload.name, workload.n.unit, size.n
+    )))
 }
 
 /// The threads that do the whole work.

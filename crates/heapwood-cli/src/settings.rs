@@ -23,13 +23,6 @@ pub(crate) enum Setting {
     Prefetch,
 }
 
-impl Ab {
-    /// Whether this is the switch of that name, and `value` turns it off.
-    pub(crate) fn turns_off(&self, name: &str, value: &str) -> bool {
-        matches!(self.setting, Setting::Option(option) if option.name == name && option.parse(value) == Ok(0))
-    }
-}
-
 impl Setting {
     pub(crate) fn name(self) -> &'static str {
         match self {

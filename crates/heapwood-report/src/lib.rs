@@ -10,28 +10,21 @@
 //! | [`output`] | lines for standard output, and files |
 //! | [`input`] | input files, read whole |
 //! | [`size`] | sizes as people write them |
-//! | [`spread`] | median, minimum, maximum, and the test for a difference |
-//! | [`estimate`] | median and confidence interval |
-//! | [`comparison`] | comparison of two settings |
-//! | [`gobench`] | lines for benchstat |
+//! | [`spread`] | median, minimum, maximum, geometric mean, and the test for a difference |
 //! | [`header`] | the header of a report |
 //! | [`machine`] | the machine, as the kernel reports it |
 //! | [`tables`] | tables for people |
-//! | [`picture`], [`bars`], [`lines`] | SVG pictures, bar charts, and line charts |
+//! | [`picture`], [`bars`] | SVG pictures, and bar charts |
 //! | [`progress`] | the progress bar |
 //! | [`page_samples`] | page samples as files |
 //! | `testing` | runs of a program in its tests (feature `testing`) |
 
 pub mod arguments;
 pub mod bars;
-pub mod comparison;
 pub mod error;
-pub mod estimate;
-pub mod gobench;
 pub mod header;
 pub mod input;
 pub mod legible;
-pub mod lines;
 pub mod machine;
 pub mod output;
 pub mod page_samples;

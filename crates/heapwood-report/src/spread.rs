@@ -1,7 +1,7 @@
 //! Median, minimum and maximum of measured values, and the probability that a difference is chance.
 
 use serde::Serialize;
-use statrs::statistics::{Data, Max, Min, OrderStatistics};
+use statrs::statistics::{Data, Max, Min, OrderStatistics, Statistics};
 use statrs::stats_tests::Alternative;
 use statrs::stats_tests::mannwhitneyu::{MannWhitneyUMethod, mannwhitneyu};
 
@@ -36,6 +36,12 @@ impl Spread {
     pub fn of_ratios(above: impl IntoIterator<Item = f64>, below: impl IntoIterator<Item = f64>) -> Spread {
         Spread::of(above.into_iter().zip(below).map(|(a, b)| a / b.max(f64::MIN_POSITIVE)))
     }
+}
+
+/// The geometric mean of positive values; `None` if there are others, or none.
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let fit = !values.is_empty() && values.iter().all(|&v| v > 0.0 && v.is_finite());
+    fit.then(|| values.geometric_mean())
 }
 
 /// The longest lists with an exact p value.
@@ -153,6 +159,15 @@ mod tests {
         let near = mannwhitneyu(&a, &b, method, Alternative::TwoSided).unwrap().1;
         let exact = p_value(&a, &b).unwrap();
         assert!((exact - near).abs() < 0.002 && exact != near, "{exact} {near}");
+    }
+
+    #[test]
+    fn geometric_means() {
+        assert!((geometric_mean(&[1.0, 8.0, 27.0]).unwrap() - 6.0).abs() < 1e-12);
+        assert_eq!(
+            [geometric_mean(&[]), geometric_mean(&[0.0, 2.0]), geometric_mean(&[f64::NAN])],
+            [None; 3]
+        );
     }
 
     #[test]

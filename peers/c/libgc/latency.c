@@ -1,6 +1,6 @@
 /* Latency with libgc in its incremental mode (GC_enable_incremental): a cache
-   replaced at random, whose threads note the gaps between their operations.
-   GC_PAUSE_TIME_TARGET, in milliseconds, is libgc's own variable. */
+   replaced at random, and the gaps between its steps. GC_PAUSE_TIME_TARGET, in
+   milliseconds, is libgc's own variable. */
 #include "start.h"
 
 #define NODE_MEMORY(bytes) GC_MALLOC(bytes)
@@ -11,5 +11,5 @@
 int main(int argc, char **argv) {
     start_collector(&argc, argv);
     GC_enable_incremental();
-    return run_latency(argc, argv, GC_is_incremental_mode() ? "incremental" : "not-incremental");
+    return run(argc, argv, DEFAULT_MIB, MAX_MIB, 1, latency);
 }

@@ -9,5 +9,5 @@
 
 int main(int argc, char **argv) {
     answer_version(argc, argv, allocator_version());
-    return run_latency(argc, argv, NULL);
+    return run(argc, argv, DEFAULT_MIB, MAX_MIB, 1, latency);
 }

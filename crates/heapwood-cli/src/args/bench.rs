@@ -2,7 +2,7 @@
 
 use super::workload::What;
 use crate::settings::{self, Ab, prefetch};
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use heapwood_report::arguments::a_picture;
 use std::path::PathBuf;
 
@@ -11,13 +11,11 @@ Peers are built into the target folder first. A peer without its toolchain is sk
 install; so are, with --threads, peers that cannot do the whole work on each of several threads. All programs run in \
 turn (A B C, A B C, ..) after a round that only warms up. Each must print the same check values, or nothing is \
 compared. Times, memory and faults are the operating system's, for each process. The tables have the median with the \
-least and the most, each program's value over Heapwood's in the same round, and a p value: the probability of such a \
-difference by chance (Mann-Whitney U test).
+least and the most, each program's value over the first one's in the same round, and a p value: the probability of such a \
+difference by chance (Mann-Whitney U test). 30 runs are enough for small differences.
 
-With --ab the table has the medians of both settings for each quantity, each with the distance to the end of its 95 % \
-confidence interval, in percent (as in benchstat; fewer than 6 runs have none), and the delta of the second median over \
-the first: ~ where the p value is 0.05 or more. 30 runs are enough for small differences. benchstat -col /KEY makes the \
-same table from --format gobench, and benchstat A.txt B.txt compares two such outputs.
+Programs have their usual environment: HEAPWOOD=percent=60 and GOGC=70 are for Heapwood and Go, PEER_HEAP_MIB for the heap of \
+Java, to compare them at equal memory.
 
 Exit codes: 0 done, 1 a program failed or differs, 2 the command line is wrong, 130 interrupted.";
 
@@ -35,7 +33,7 @@ pub(crate) struct Bench {
     pub(crate) peers: Option<Vec<String>>,
 
     #[arg(long, value_name = "KEY=A,B", value_parser = settings::parse, help = AB, long_help = ab_help(),
-          conflicts_with_all = ["peers", "peers_dir", "equal_rss", "plot"])]
+          conflicts_with_all = ["peers", "peers_dir"])]
     pub(crate) ab: Option<Ab>,
 
     /// Runs of each program, after the warm-up
@@ -43,17 +41,9 @@ pub(crate) struct Bench {
           value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) runs: u32,
 
-    /// Run Heapwood a second time with the growth percentage at which its max RSS is that of PEER
-    #[arg(long, value_name = "PEER")]
-    pub(crate) equal_rss: Option<String>,
-
-    /// Print one JSON object instead of tables: --format json
-    #[arg(long, conflicts_with = "format")]
-    json: bool,
-
-    /// Output format
-    #[arg(long, value_enum, default_value_t = Output::Table)]
-    format: Output,
+    /// Print one JSON object instead of tables
+    #[arg(long)]
+    pub(crate) json: bool,
 
     /// Also draw a picture
     #[arg(long, value_name = "FILE.svg", value_parser = a_picture())]
@@ -66,17 +56,6 @@ pub(crate) struct Bench {
     /// Folder to build the peers in [default: peers in the target folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) build_dir: Option<PathBuf>,
-}
-
-/// The output format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Output {
-    /// Tables for people
-    Table,
-    /// One JSON object
-    Json,
-    /// Lines in Go's benchmark format, one for each program and run, for benchstat
-    Gobench,
 }
 
 const AB: &str =
@@ -92,10 +71,6 @@ fn ab_help() -> String {
 }
 
 impl Bench {
-    pub(crate) fn output(&self) -> Output {
-        if self.json { Output::Json } else { self.format }
-    }
-
     /// The requested peers, if not all.
     pub(crate) fn peers(&self) -> Option<Vec<String>> {
         let names = self.peers.as_ref()?.iter().map(|name| name.trim().to_string());

@@ -15,32 +15,12 @@ const SOURCES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../peers");
 pub(crate) struct Manifest {
     pub(crate) folder: PathBuf,
     peers: Vec<Peer>,
-    /// The peers of `heapwood bench latency`.
-    latency: Vec<Peer>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct File {
     peer: Vec<Peer>,
-    #[serde(default)]
-    latency: Vec<Peer>,
-}
-
-/// The name of the latency program, in place of a workload's.
-pub(crate) const LATENCY: &str = "latency";
-
-/// How a peer of `heapwood bench latency` is given as much memory as Heapwood takes.
-#[derive(Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum MemoryBy {
-    /// It takes what it takes.
-    #[default]
-    Itself,
-    /// By the variable GOGC, searched for.
-    Gogc,
-    /// As the size of its heap, in PEER_HEAP_MIB.
-    Heap,
 }
 
 /// A memory manager with its programs.
@@ -56,11 +36,6 @@ pub(crate) struct Peer {
     pub(crate) threads: bool,
     /// By workload: a program, and the arguments before N.
     pub(crate) programs: BTreeMap<String, Vec<String>>,
-    /// The workloads in which it requests huge pages for nearly all its memory.
-    #[serde(default)]
-    pub(crate) huge_pages: Vec<String>,
-    #[serde(default)]
-    pub(crate) memory: MemoryBy,
     #[serde(default)]
     pub(crate) env: BTreeMap<String, String>,
 }
@@ -88,25 +63,20 @@ impl Manifest {
         let wrong =
             |why: &dyn std::fmt::Display| CommandError::run(format!("{} is wrong: {why}", legible(&path)));
         let file: File = toml::from_str(&text).map_err(|e| wrong(&e))?;
-        for list in [&file.peer, &file.latency] {
-            for (k, peer) in list.iter().enumerate() {
-                if peer.programs.values().any(Vec::is_empty) {
-                    return Err(wrong(&format!("{} has an empty program", peer.name)));
-                }
-                if peer.name == NO_PEER || list[..k].iter().any(|other| other.name == peer.name) {
-                    return Err(wrong(&format!("{} cannot be the name of another peer", peer.name)));
-                }
+        for (k, peer) in file.peer.iter().enumerate() {
+            if peer.programs.values().any(Vec::is_empty) {
+                return Err(wrong(&format!("{} has an empty program", peer.name)));
+            }
+            if peer.name == NO_PEER || file.peer[..k].iter().any(|other| other.name == peer.name) {
+                return Err(wrong(&format!("{} cannot be the name of another peer", peer.name)));
             }
         }
-        if let Some(peer) = file.latency.iter().find(|peer| !peer.programs.contains_key(LATENCY)) {
-            return Err(wrong(&format!("{} has no program {LATENCY}", peer.name)));
-        }
-        Ok(Manifest { folder: folder.to_path_buf(), peers: file.peer, latency: file.latency })
+        Ok(Manifest { folder: folder.to_path_buf(), peers: file.peer })
     }
 
     /// No peers.
     pub(crate) fn empty() -> Manifest {
-        Manifest { folder: PathBuf::new(), peers: Vec::new(), latency: Vec::new() }
+        Manifest { folder: PathBuf::new(), peers: Vec::new() }
     }
 
     /// The peers with the workload: all, or the requested ones.
@@ -115,8 +85,7 @@ impl Manifest {
         workload: &str,
         asked: Option<&[String]>,
     ) -> Result<Vec<&Peer>, CommandError> {
-        let list = if workload == LATENCY { &self.latency } else { &self.peers };
-        let able: Vec<&Peer> = list.iter().filter(|p| p.programs.contains_key(workload)).collect();
+        let able: Vec<&Peer> = self.peers.iter().filter(|p| p.programs.contains_key(workload)).collect();
         let Some(asked) = asked else { return Ok(able) };
         let mut wanted = Vec::new();
         for name in asked {
@@ -141,18 +110,6 @@ impl Manifest {
             message += &format!("\n  {:<14} {}", peer.name, peer.about);
         }
         CommandError::usage(message)
-    }
-
-    /// The one peer of that name, which must be among the chosen.
-    pub(crate) fn one_of<'a>(&self, chosen: &[&'a Peer], name: &str) -> Result<&'a str, CommandError> {
-        chosen.iter().find(|p| p.is_called(name)).map(|p| p.name.as_str()).ok_or_else(|| {
-            let names: Vec<&str> = chosen.iter().map(|p| p.name.as_str()).collect();
-            let names = if names.is_empty() { "none".into() } else { names.join(", ") };
-            CommandError::usage(format!(
-                "--equal-rss {}: it must be one of the peers that run: {names}",
-                legible(name)
-            ))
-        })
     }
 }
 
@@ -196,13 +153,10 @@ mod tests {
         assert!(names(choose("")).is_empty());
         let message = choose("go,python").unwrap_err().message;
         assert!(message.contains("no peer python") && message.contains("java-serial"), "{message}");
-        let latency = |asked: &str| manifest.choose(LATENCY, Some(&list(asked)));
-        assert_eq!(names(latency("java,mimalloc")), ["java-zgc", "java-shenandoah", "mimalloc"]);
+        let latency = |asked: &str| manifest.choose("latency", Some(&list(asked)));
+        assert_eq!(names(latency("java,mimalloc")), ["mimalloc", "java-zgc", "java-shenandoah"]);
         assert!(latency("ocaml").unwrap_err().message.contains("ocaml has no latency"));
         let message = manifest.choose("mark", Some(&list("mimalloc"))).unwrap_err().message;
         assert!(message.contains("mimalloc has no mark") && message.contains("libgc"), "{message}");
-        let chosen = manifest.choose("trees", None).unwrap();
-        assert_eq!(manifest.one_of(&chosen, "go").unwrap(), "go");
-        assert!(manifest.one_of(&chosen[1..], "go").unwrap_err().message.contains("go-1p"));
     }
 }

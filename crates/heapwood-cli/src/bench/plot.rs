@@ -1,7 +1,6 @@
 //! The picture: bars of the workload's headline figures, or of CPU time, and of memory. All panels have the programs in
 //! the order of the first.
 
-use super::programs::{EQUAL_RSS, HEAPWOOD};
 use super::report::{Report, Row};
 use crate::args::Size;
 use heapwood_report::Spread;
@@ -12,7 +11,7 @@ pub(crate) fn draw(report: &Report) -> Result<String, String> {
     let size = Size { n: report.n, threads: report.threads };
     let title = format!("heapwood bench {} {size}", report.workload.name);
     let how = format!(
-        "shorter is better; bars: median of {} runs in turn; lines: least to most; x: over heapwood's; {}, {}",
+        "shorter is better; bars: median of {} runs in turn; lines: least to most; x: over the green one's; {}, {}",
         report.header.runs,
         report.header.day(),
         report.header.machine
@@ -30,8 +29,8 @@ fn panels(report: &Report) -> Vec<Panel<'_>> {
         let mut bars = Vec::new();
         for &row in &order {
             let (value, ratio) = of(row);
-            let (name, ours) = (&row.name[..], [HEAPWOOD, EQUAL_RSS].contains(&row.name.as_str()));
-            bars.push(Bar { name, value, ratio: (name != HEAPWOOD).then_some(ratio.median), ours });
+            let (name, ours) = (&row.name[..], row.name == report.results[0].name);
+            bars.push(Bar { name, value, ratio: (!ours).then_some(ratio.median), ours });
         }
         Panel { label: label.to_string(), bars }
     };

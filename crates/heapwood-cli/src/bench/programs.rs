@@ -5,15 +5,13 @@ use super::children::Children;
 use crate::args::Size;
 use heapwood_report::CommandError;
 use heapwood_report::legible::legible;
-use heapwood_workloads::{IN_ARENAS, Workload};
+use heapwood_workloads::Workload;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::process::Command;
 
 /// Heapwood's own row.
-pub(crate) const HEAPWOOD: &str = "heapwood";
-/// Heapwood with as much memory as a peer.
-pub(crate) const EQUAL_RSS: &str = "heapwood-equal-rss";
+const HEAPWOOD: &str = "heapwood";
 
 /// A program's arguments for the size.
 fn numbers(size: Size, threads: bool) -> impl Iterator<Item = OsString> {
@@ -37,10 +35,6 @@ pub(crate) struct Program {
     path: PathBuf,
     args: Vec<OsString>,
     env: Vec<(OsString, OsString)>,
-    /// Heapwood's growth percentage, if it is not the default.
-    pub(crate) percent: Option<u32>,
-    /// It requests huge pages for nearly all its memory.
-    pub(crate) huge_pages: bool,
     /// Without it nothing can be compared.
     pub(crate) essential: bool,
 }
@@ -54,18 +48,7 @@ impl Program {
         let mut args: Vec<OsString> = ["run", "--as-peer", workload.name].map(OsString::from).into();
         args.extend(numbers(size, true));
         let version = env!("CARGO_PKG_VERSION").into();
-        // Heaps of objects get huge pages only as they grow.
-        let huge_pages = IN_ARENAS.iter().any(|other| other.name == workload.name);
-        Ok(Program {
-            name: HEAPWOOD.into(),
-            version,
-            path,
-            args,
-            env: Vec::new(),
-            percent: None,
-            huge_pages,
-            essential: true,
-        })
+        Ok(Program { name: HEAPWOOD.into(), version, path, args, env: Vec::new(), essential: true })
     }
 
     /// Heapwood with another setting.
@@ -76,17 +59,6 @@ impl Program {
             SettingBy::Variable(key, value) => program.env.push((key.into(), value)),
             SettingBy::Executable(path) => program.path = path,
         }
-        program
-    }
-
-    /// Heapwood with another growth percentage.
-    pub(crate) fn with_percent(&self, percent: u32) -> Program {
-        let mut program = self.clone();
-        program.name = EQUAL_RSS.into();
-        program.version = format!("{}, --percent {percent}", self.version);
-        program.args.push(format!("--percent={percent}").into());
-        program.percent = Some(percent);
-        program.essential = false;
         program
     }
 
@@ -107,8 +79,6 @@ impl Program {
             path: ready.folder.join(file),
             args: args.iter().map(OsString::from).collect(),
             env: peer.env.iter().map(|(k, v)| (k.into(), v.into())).collect(),
-            percent: None,
-            huge_pages: peer.huge_pages.iter().any(|name| name == workload.name),
             essential: false,
         };
         let mut command = program.command();

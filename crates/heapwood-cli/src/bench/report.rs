@@ -1,15 +1,15 @@
 //! The report. `--json` prints it as serialised here; tables and picture show the same numbers. Ratios are a program's
-//! value over Heapwood's in the same round: above 1, Heapwood took less. Each has a p value for the difference of the
+//! value over the first one's in the same round: above 1, the first took less. Each has a p value for the difference of the
 //! two programs, if there are enough runs.
 
+use super::ab;
 use super::build::Skipped;
-use super::equal_rss::{EQUAL, Tuned};
-use super::huge_pages::HugePages;
 use super::measured::Run;
 use super::rounds::{Entry, Rounds};
 use crate::args::{Bench, NO_PEER, Size};
+use heapwood_gc::VARIABLE;
 use heapwood_report::header::shell_word;
-use heapwood_report::spread::p_value;
+use heapwood_report::spread::{geometric_mean, p_value};
 use heapwood_report::{CommandError, Header, Spread};
 use heapwood_workloads::{Figure, Workload};
 use serde::{Serialize, Serializer};
@@ -26,9 +26,8 @@ pub(crate) struct Report {
     pub(crate) header: Header,
     /// The requested peers, if not all.
     pub(crate) peers: Option<Vec<String>>,
-    /// Heapwood first.
+    /// Heapwood first, or the first value of a setting.
     pub(crate) results: Vec<Row>,
-    pub(crate) equal_rss: Option<EqualRss>,
     pub(crate) skipped: Vec<Skipped>,
     pub(crate) failed: Vec<Skipped>,
 }
@@ -45,17 +44,17 @@ pub(crate) struct Row {
     pub(crate) sys_s: Spread,
     pub(crate) max_rss_bytes: Spread,
     pub(crate) minor_faults: Spread,
-    /// `None` for a program that does not ask for them.
-    pub(crate) huge_pages: Option<HugePages>,
     pub(crate) ratio_cpu: Spread,
     pub(crate) ratio_wall: Spread,
     pub(crate) ratio_rss: Spread,
-    /// `None` for Heapwood itself, too.
+    /// `None` for the first program, too.
     pub(crate) p_cpu: Option<f64>,
     pub(crate) p_wall: Option<f64>,
     pub(crate) p_rss: Option<f64>,
     /// The program's own figures.
     pub(crate) figures: BTreeMap<&'static str, OfFigure>,
+    /// Of the medians of several figures in nanoseconds, and of their ratios.
+    pub(crate) geometric_mean: Option<[f64; 2]>,
 }
 
 /// A figure, its ratio and p value.
@@ -65,16 +64,6 @@ pub(crate) struct OfFigure {
     pub(crate) spread: Spread,
     pub(crate) ratio: Spread,
     pub(crate) p: Option<f64>,
-}
-
-/// Heapwood's memory compared with a peer's.
-#[derive(Serialize)]
-pub(crate) struct EqualRss {
-    pub(crate) peer: String,
-    pub(crate) percent: u32,
-    /// Heapwood's over the peer's, by medians.
-    pub(crate) ratio: f64,
-    pub(crate) within_10_percent: bool,
 }
 
 fn name<S: Serializer>(workload: &&'static Workload, s: S) -> Result<S::Ok, S::Error> {
@@ -87,7 +76,6 @@ impl Report {
         args: &Bench,
         size: Size,
         rounds: &Rounds<'_>,
-        tuned: Option<Tuned<'_>>,
         skipped: Vec<Skipped>,
     ) -> Result<Report, CommandError> {
         let (workload, entries) = (args.what.workload()?, &rounds.entries);
@@ -97,17 +85,15 @@ impl Report {
         let failed = entries
             .iter()
             .filter_map(|e| Some(Skipped { name: e.program.name.clone(), why: e.failed.clone()? }));
-        let equal_rss = tuned.map(|tuned| EqualRss::of(tuned, &results)).transpose()?;
         let peers = args.peers().map(|names| if names.is_empty() { vec![NO_PEER.into()] } else { names });
         Ok(Report {
             workload,
             n: size.n,
             threads: size.threads,
-            header: Header::now(command(args, size, peers.as_deref(), equal_rss.as_ref()), args.runs),
+            header: Header::now(command(args, size, peers.as_deref()), args.runs),
             peers,
             failed: failed.collect(),
             results,
-            equal_rss,
             skipped,
         })
     }
@@ -120,10 +106,13 @@ impl Report {
 }
 
 /// The command for the same measurement, quoted for a shell.
-fn command(args: &Bench, size: Size, peers: Option<&[String]>, equal_rss: Option<&EqualRss>) -> String {
+fn command(args: &Bench, size: Size, peers: Option<&[String]>) -> String {
+    let variable = std::env::var_os(VARIABLE).filter(|text| !text.is_empty());
+    let variable =
+        variable.map_or(String::new(), |text| format!("{VARIABLE}={} ", shell_word(&text.to_string_lossy())));
     let peers = peers.map_or(String::new(), |names| format!(" --peers {}", shell_word(&names.join(","))));
-    let equal_rss = equal_rss.map_or(String::new(), |e| format!(" --equal-rss {}", shell_word(&e.peer)));
-    format!("heapwood bench {}{peers} --runs {}{equal_rss}", args.what.spelled(size), args.runs)
+    let setting = args.ab.as_ref().map_or(String::new(), ab::flag);
+    format!("{variable}heapwood bench {}{peers}{setting} --runs {}", args.what.spelled(size), args.runs)
 }
 
 impl Row {
@@ -142,6 +131,7 @@ impl Row {
             (figure.name, OfFigure { spread: spread(&value), ratio: ratio(&value), p: p(&value) })
         };
         let (wall, rss) = (|r: &Run| r.wall_s, |r: &Run| r.used.max_rss_bytes as f64);
+        let of_figures: BTreeMap<&str, OfFigure> = figures.iter().map(figure).collect();
         Row {
             name: entry.program.name.clone(),
             version: entry.program.version.clone(),
@@ -151,31 +141,23 @@ impl Row {
             sys_s: spread(&|r| r.used.sys_s),
             max_rss_bytes: spread(&rss),
             minor_faults: spread(&|r| r.used.minor_faults as f64),
-            huge_pages: entry.program.huge_pages.then(|| entry.repeats.with(&entry.runs)),
             ratio_cpu: ratio(&Run::cpu_s),
             ratio_wall: ratio(&wall),
             ratio_rss: ratio(&rss),
             p_cpu: p(&Run::cpu_s),
             p_wall: p(&wall),
             p_rss: p(&rss),
-            figures: figures.iter().map(figure).collect(),
+            geometric_mean: mean_of_ns(&of_figures),
+            figures: of_figures,
         }
     }
 }
 
-impl EqualRss {
-    fn of(tuned: Tuned<'_>, results: &[Row]) -> Result<EqualRss, CommandError> {
-        let rss = |name: &str| {
-            let row = results.iter().find(|row| row.name == name);
-            let gone = || CommandError::run(format!("--equal-rss {}: {name} failed on the way", tuned.peer));
-            row.map(|row| row.max_rss_bytes.median).ok_or_else(gone)
-        };
-        let ratio = rss(super::programs::EQUAL_RSS)? / rss(tuned.peer)?;
-        Ok(EqualRss {
-            peer: tuned.peer.to_string(),
-            percent: tuned.percent,
-            ratio,
-            within_10_percent: (1.0 - EQUAL..=1.0 + EQUAL).contains(&ratio),
-        })
+/// The geometric means of medians and of ratios, if there are several figures and all are nanoseconds.
+fn mean_of_ns(figures: &BTreeMap<&str, OfFigure>) -> Option<[f64; 2]> {
+    if figures.len() < 2 || !figures.keys().all(|name| name.ends_with("_ns")) {
+        return None;
     }
+    let mean = |value: fn(&OfFigure) -> f64| geometric_mean(&figures.values().map(value).collect::<Vec<_>>());
+    Some([mean(|figure| figure.spread.median)?, mean(|figure| figure.ratio.median)?])
 }

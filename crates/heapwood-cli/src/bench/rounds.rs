@@ -1,9 +1,8 @@
 //! The programs in turn: a round runs each of them once, so that a slow time of the machine is slow for all. The first
-//! round warms up, and its check values of the first program, Heapwood, are the reference for all later runs. A peer
+//! round warms up, and its check values of the first program, which is Heapwood, are the reference for all later runs. A peer
 //! that fails is skipped from then on and named in the report. One with other check values ends the benchmark.
 
 use super::children::Children;
-use super::huge_pages::Repeats;
 use super::measured::Run;
 use super::programs::Program;
 use heapwood_report::CommandError;
@@ -15,14 +14,12 @@ use heapwood_workloads::protocol::RunOutput;
 pub(crate) struct Entry {
     pub(crate) program: Program,
     pub(crate) runs: Vec<Run>,
-    /// Set for a program that requests huge pages.
-    pub(crate) repeats: Repeats,
     pub(crate) failed: Option<String>,
 }
 
 impl Entry {
     fn new(program: Program) -> Entry {
-        Entry { program, runs: Vec::new(), repeats: Repeats::default(), failed: None }
+        Entry { program, runs: Vec::new(), failed: None }
     }
 }
 
@@ -48,16 +45,6 @@ impl<'a> Rounds<'a> {
         Rounds { children, bar, workload, entries, expected: None }
     }
 
-    /// Adds a program, which uses the same reference values.
-    pub(crate) fn add_after_heapwood(&mut self, program: Program) {
-        self.entries.insert(1, Entry::new(program));
-    }
-
-    /// Shows work outside rounds.
-    pub(crate) fn show(&self, what: String) {
-        self.bar.show(what);
-    }
-
     pub(crate) fn warm_up(&mut self) -> Result<(), CommandError> {
         self.bar.expect(self.entries.len() as u64);
         self.round("warm-up").map(drop)
@@ -68,26 +55,10 @@ impl<'a> Rounds<'a> {
         self.bar.expect(rounds as u64 * self.entries.iter().filter(|e| e.failed.is_none()).count() as u64);
         for round in 1..=rounds {
             for (k, run) in self.round(&format!("round {round} of {rounds}"))? {
-                let run = self.with_huge_pages(k, run)?;
                 self.entries[k].runs.push(run);
             }
         }
         Ok(())
-    }
-
-    /// The run, or a repetition if the program requests huge pages and got too few.
-    fn with_huge_pages(&mut self, k: usize, run: Run) -> Result<Run, CommandError> {
-        let Entry { program, repeats, .. } = &self.entries[k];
-        if !program.huge_pages {
-            return Ok(run);
-        }
-        let (program, mut repeats) = (program.clone(), *repeats);
-        let best = repeats.best(run, || {
-            self.bar.show(format!("{}: again, for want of huge pages", program.name));
-            self.once(&program).map(Result::ok)
-        })?;
-        self.entries[k].repeats = repeats;
-        Ok(best)
     }
 
     fn round(&mut self, what: &str) -> Result<Vec<(usize, Run)>, CommandError> {
@@ -109,7 +80,7 @@ impl<'a> Rounds<'a> {
     }
 
     /// Runs a program. The inner error is its failure; the outer one ends the benchmark.
-    pub(crate) fn once(&mut self, program: &Program) -> Result<Result<Run, String>, CommandError> {
+    fn once(&mut self, program: &Program) -> Result<Result<Run, String>, CommandError> {
         let ended = match self.children.run(&mut program.command())? {
             Ok(ended) => ended,
             Err(e) => return Ok(Err(format!("it cannot be started: {e}"))),

@@ -1,9 +1,8 @@
 //! The tables for people, which are valid Markdown.
 
-use super::programs::HEAPWOOD;
 use super::report::{Report, Row};
 use heapwood_report::say;
-use heapwood_report::tables::{Table, show, show_as, show_p, table};
+use heapwood_report::tables::{Table, number, show, show_as, show_p, table};
 
 /// With more figures than this, figures are rows.
 const MOST_COLUMNS: usize = 4;
@@ -14,7 +13,7 @@ pub(crate) fn print(report: &Report) {
     say!("{}", report.header);
     say!("");
     say!(
-        "Median (least-most) of {} runs of each program, in turn. x: over Heapwood's in the same round.",
+        "Median (least-most) of {} runs of each program, in turn. x: over the first one's in the same round.",
         report.header.runs
     );
     say!(
@@ -31,11 +30,6 @@ pub(crate) fn print(report: &Report) {
     notes(report);
 }
 
-/// Heapwood's own row has none: it is the base of the comparison.
-fn p_of(row: &Row, p: Option<f64>) -> String {
-    if row.name == HEAPWOOD { "-".into() } else { show_p(p) }
-}
-
 fn times(report: &Report) -> Table {
     let mut table = table(&["", "version", "CPU s", "x", "p", "wall s", "x", "p", "user s", "system s"]);
     for row in &report.results {
@@ -44,10 +38,10 @@ fn times(report: &Report) -> Table {
             row.version.clone(),
             show(row.cpu_s, 1.0),
             show(row.ratio_cpu, 1.0),
-            p_of(row, row.p_cpu),
+            show_p(row.p_cpu),
             show(row.wall_s, 1.0),
             show(row.ratio_wall, 1.0),
-            p_of(row, row.p_wall),
+            show_p(row.p_wall),
             show(row.user_s, 1.0),
             show(row.sys_s, 1.0),
         ]);
@@ -62,7 +56,7 @@ fn memory(report: &Report) -> Table {
             row.name.clone(),
             show(row.max_rss_bytes, MIB),
             show(row.ratio_rss, 1.0),
-            p_of(row, row.p_rss),
+            show_p(row.p_rss),
             show_as(row.minor_faults, |faults| format!("{faults:.0}")),
         ]);
     }
@@ -74,16 +68,24 @@ fn figures(report: &Report) -> Table {
     let kinds = report.workload.figures;
     let cells = |row: &Row, name: &str| {
         let figure = &row.figures[name];
-        [show(figure.spread, 1.0), show(figure.ratio, 1.0), p_of(row, figure.p)]
+        [show(figure.spread, 1.0), show(figure.ratio, 1.0), show_p(figure.p)]
     };
     if kinds.len() > MOST_COLUMNS {
         let programs = report.results.iter().map(|row| [row.name.as_str(), "x", "p"]);
-        // Heapwood over itself is always 1, without a p value.
+        // The first over itself is always 1, without a p value.
         let header: Vec<&str> = std::iter::once("").chain(programs.flatten()).collect();
         let mut table = table(&[&header[..2], &header[4..]].concat());
         for kind in kinds {
             let of_programs = report.results.iter().flat_map(|row| cells(row, kind.name));
             let mut line: Vec<String> = std::iter::once(kind.label.to_string()).chain(of_programs).collect();
+            line.drain(2..4);
+            table.add_row(line);
+        }
+        let means: Option<Vec<[f64; 2]>> = report.results.iter().map(|row| row.geometric_mean).collect();
+        if let Some(means) = means {
+            let of_programs = means.iter().flat_map(|[mean, x]| [number(*mean), number(*x), String::new()]);
+            let mut line: Vec<String> =
+                std::iter::once("geometric mean".to_string()).chain(of_programs).collect();
             line.drain(2..4);
             table.add_row(line);
         }
@@ -100,25 +102,6 @@ fn figures(report: &Report) -> Table {
 }
 
 fn notes(report: &Report) {
-    for row in &report.results {
-        if let Some(huge_pages) = &row.huge_pages {
-            say!("");
-            say!("{}: {huge_pages}.", row.name);
-        }
-    }
-    if let Some(equal) = &report.equal_rss {
-        let how = match equal.within_10_percent {
-            true => "which is equal RSS within 10 %",
-            false => "NOT within 10 %: no percentage tried came nearer, or the two vary",
-        };
-        say!("");
-        say!(
-            "With --percent {} Heapwood's max RSS is {:.2} of {}'s, {how}.",
-            equal.percent,
-            equal.ratio,
-            equal.peer
-        );
-    }
     for (what, programs) in [("Skipped", &report.skipped), ("Failed", &report.failed)] {
         for program in programs {
             say!("");

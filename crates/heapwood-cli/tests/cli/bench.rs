@@ -75,20 +75,6 @@ fn the_report_has_the_real_use_of_a_program() {
 }
 
 #[test]
-#[ignore = "of the long suite: times and memory that the kernel counts"]
-fn a_run_without_huge_pages_is_repeated_and_marked() {
-    let folder = folder("scattered");
-    let json = json_of(&ran(&mut bench(&folder, "trees 6 --peers scattered,honest --runs 2 --json")));
-    let huge_pages = &row(&json, "scattered")["huge_pages"];
-    assert_eq!((&huge_pages["repeated"], &huge_pages["short"]), (&6.into(), &2.into()), "{json}");
-    assert!(huge_pages["cover"]["max"].as_f64().unwrap() < 0.1, "{json}");
-    assert!(row(&json, "heapwood")["huge_pages"].is_null() && row(&json, "honest")["huge_pages"].is_null());
-    let text = ran(&mut bench(&folder, "trees 6 --peers scattered --runs 1")).out;
-    assert!(text.contains("% of its memory lay in huge pages; 3 of its runs"), "{text}");
-    assert!(text.contains("MARKED: 1 of those shown fall short"), "{text}");
-}
-
-#[test]
 fn a_wrong_check_value_ends_the_benchmark() {
     let folder = folder("liar");
     let svg = folder.join("refused.svg");
@@ -132,10 +118,6 @@ fn a_peer_that_cannot_be_built_is_named_with_what_to_install() {
     let json = json_of(&ran(&mut bench(&folder, "trees 6 --peers missing,honest --runs 1 --json")));
     assert_eq!((&json["skipped"][0]["name"], &json["skipped"][0]["why"]), (&"missing".into(), &why.into()));
     assert_eq!(names(&json), ["heapwood", "honest"]);
-
-    let ran = ran(&mut bench(&folder, "trees 6 --peers missing --equal-rss missing"));
-    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
-    assert!(ran.err.contains("--equal-rss missing"), "{}", ran.err);
 }
 
 /// All programs do the whole work on the same number of threads, or are skipped.
@@ -222,7 +204,6 @@ fn unknown_names_list_the_existing_ones() {
     for (args, words) in [
         ("trees 6 --peers python", &["no peer python", "honest", "burner", "liar"][..]),
         ("trees 6 --peers honest,marker", &["marker has no trees", "honest"]),
-        ("trees 6 --peers honest --equal-rss go", &["--equal-rss go", "honest"]),
         ("forests 6", &["forests", "trees", "gcbench", "churn", "mixed", "mark"]),
         ("trees 6 --runs 0", &["--runs", "0"]),
         ("trees 6 --runs -1", &["--runs", "-1"]),
@@ -272,14 +253,6 @@ fn text_and_picture_show_every_program() {
 }
 
 #[test]
-fn a_picture_that_cannot_be_written_is_an_error_at_once() {
-    let folder = folder("unwritable");
-    let ran = ran(bench(&folder, "trees 6 --peers sleeper --plot").arg(folder.join("no/such/folder.svg")));
-    assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""));
-    assert!(ran.err.contains("no/such/folder.svg") && ran.err.contains("No such file"), "{}", ran.err);
-}
-
-#[test]
 fn figures_of_the_workload_are_compared_too() {
     let folder = folder("figures");
     let report = json_of(&ran(&mut bench(&folder, "churn 1000 --peers none --runs 2 --json")));
@@ -294,16 +267,6 @@ fn figures_of_the_workload_are_compared_too() {
         let row = format!("| {label}, ns an object | ");
         assert!(rows.iter().any(|line| line.starts_with(&row)), "{label}: {text}");
     }
-}
-
-#[test]
-#[ignore = "of the long suite: times and memory that the kernel counts"]
-fn unequal_memory_is_reported() {
-    let folder = folder("equal");
-    let mut command = bench(&folder, "trees 6 --peers burner --runs 1 --equal-rss burner");
-    let text = ran(command.env("FAKE_CPU_MS", "1"));
-    assert_eq!(text.code, Some(0), "{}", text.err);
-    assert!(text.out.contains("heapwood-equal-rss") && text.out.contains("NOT within 10 %"), "{}", text.out);
 }
 
 /// Whether the process has gone; a zombie has.

@@ -5,7 +5,6 @@ mod bench;
 mod common;
 mod doctor;
 mod exec;
-mod latency;
 mod layout;
 mod mistakes;
 mod run;

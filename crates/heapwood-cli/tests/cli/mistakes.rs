@@ -207,7 +207,6 @@ fn the_help_names_everything() {
         "java-serial",
         "none",
         "--runs",
-        "--equal-rss",
         "--json",
         "--plot",
         "--peers-dir",

@@ -96,58 +96,6 @@ fn churn_agrees_with_the_peers() {
 }
 
 #[test]
-fn mixed_agrees_with_the_peers() {
-    let expected = expected("mixed-100000.txt");
-    assert_eq!(output("run mixed 100000").lines().next(), Some(expected.trim()));
-    let figures = json("run mixed 100000 --verify");
-    let line = &figures["lines"][0];
-    assert_eq!((&figures["workload"], &line["ops"]), (&json!("mixed"), &json!(100_000)));
-    assert!(expected.trim().ends_with(line["checksum"].as_str().unwrap()));
-    for key in ["longest_gap_us", "mops", "live_documents", "requested_live_bytes"] {
-        assert!(line[key].as_f64().unwrap() > 0.0, "{key}: {line}");
-    }
-}
-
-#[test]
-fn graph_and_map_agree_with_the_peers() {
-    for (workload, live) in [("graph", &[][..]), ("map", &["live_entries", "requested_live_bytes"])] {
-        let expected = expected(&format!("{workload}-10000.txt"));
-        let run = format!("run {workload} 10000 --min-heap 128KiB");
-        assert_eq!(output(&run).lines().next(), Some(expected.trim()));
-        let figures = json(&format!("{run} --verify"));
-        let line = &figures["lines"][0];
-        assert_eq!((&figures["workload"], &line["ops"]), (&json!(workload), &json!(100_000)));
-        assert!(expected.trim().ends_with(line["checksum"].as_str().unwrap()));
-        assert!(figures["collections"].as_u64() > Some(1), "{figures}");
-        for key in ["longest_gap_us", "mops"].iter().chain(live) {
-            assert!(line[key].as_f64().unwrap() > 0.0, "{key}: {line}");
-        }
-    }
-}
-
-#[test]
-fn mark_reaches_what_the_peers_reach() {
-    let expected = expected("mark-10000.txt");
-    let reached: Vec<&str> = expected.lines().filter(|line| line.contains("reached")).collect();
-    let out = output("run mark 10000");
-    for (line, expected) in out.lines().zip(&reached) {
-        assert!(line.starts_with(&format!("{expected} best_ns_per_object ")), "{line}");
-    }
-    let figures = json("run mark 10000");
-    let lines = figures["lines"].as_array().unwrap();
-    let said: Vec<String> = lines
-        .iter()
-        .map(|l| {
-            let graph = l["graph"].as_str().unwrap();
-            let sum = l["checksum"].as_str().map_or(String::new(), |sum| format!(" checksum {sum}"));
-            format!("mark {graph} objects {} reached {}{sum}", l["objects"], l["reached"])
-        })
-        .collect();
-    assert_eq!(said, reached);
-    assert!(figures["collections"].as_u64().unwrap() >= 39);
-}
-
-#[test]
 fn a_run_as_a_peer_prints_what_peers_print() {
     for (args, file) in [
         ("trees 10", "trees-10.txt"),

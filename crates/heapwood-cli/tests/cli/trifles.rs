@@ -40,7 +40,6 @@ fn names_in_messages_have_no_escape_codes() {
         ("bench trees 4 --peers none --plot", "", ".png"),
         ("bench trees 4 --peers", "", ""),
         ("bench trees 4 --peers-dir", "", ""),
-        ("bench trees 4 --peers none --equal-rss", "", ""),
         ("layout check", "", ""),
         ("layout show", "", ""),
         ("run", "", ""),
@@ -102,9 +101,6 @@ fn every_spelling_of_no_peers_needs_no_list() {
             assert_eq!(said, "heapwood bench trees 6 --peers none --runs 1", "{peers:?} {more}");
         }
     }
-    let none =
-        |equal: &str| format!("bench trees 6 --peers none --peers-dir /nonexistent --equal-rss {equal}");
-    fails(&mut command(&none("go")), 2, &["--equal-rss go", "none"]);
     fails(&mut command("bench trees 6 --peers-dir /nonexistent"), 1, &["/nonexistent/peers.toml"]);
 }
 
@@ -161,18 +157,6 @@ fn without_proc_the_error_names_the_next_step() {
 }
 
 #[test]
-fn one_run_of_each_has_no_p_value_and_no_interval() {
-    for args in ["bench trees 6 --peers none --runs 1", "bench trees 6 --ab percent=100,200 --runs 1"] {
-        let out = output(args);
-        assert!(!out.contains("none |") && !out.contains('∞') && out.contains("-: too few runs"), "{out}");
-    }
-    let two = output("bench trees 6 --ab percent=100,200 --runs 2");
-    assert!(!two.contains('∞') && !two.contains('±'), "{two}");
-    let six = output("bench trees 6 --ab percent=100,200 --runs 6");
-    assert!(six.contains(" ± "), "{six}");
-}
-
-#[test]
 fn a_picture_that_cannot_be_written_is_an_error_before_anything_runs() {
     let folder = env!("CARGO_TARGET_TMPDIR");
     for file in [folder, &format!("{folder}/no-such-folder/x"), "/dev/full"] {
@@ -193,8 +177,8 @@ fn a_workload_without_peers_says_so() {
         assert_eq!(ran.code, Some(0), "{args}: {ran:?}");
         ran.err
     };
-    assert!(err("bench sort 1000 --runs 1").contains("no peer has sort: Heapwood runs alone"));
-    assert_eq!(err("bench sort 1000 --runs 1 --peers none"), "");
+    assert!(err("bench trees 6 --share --runs 1").contains("no peer has trees-shared: Heapwood runs alone"));
+    assert_eq!(err("bench trees 6 --share --runs 1 --peers none"), "");
 }
 
 #[test]

@@ -80,8 +80,6 @@ static int copy(void) {
 }
 
 int main(int argc, char **argv) {
-    /* Bytes, milliseconds, threads and frames. */
-    if (argc == 6 && strcmp(argv[1], "latency") == 0) return copy();
     int threads = argc == 5 && strcmp(argv[1], "threads") == 0 && strcmp(argv[3], "--threads") == 0;
     if (argc != 3 && !threads) return 2;
     if (strcmp(argv[2], "--version") == 0) {
