@@ -11,7 +11,7 @@
 //! | `exec` | `heapwood exec`: a program of libgc on Heapwood |
 //! | `layout` | `heapwood layout`: programs that describe the pointers of a type |
 //! | `doctor` | `heapwood doctor`: the limits of this kernel and process |
-//! | `system` | calls of the operating system that no heap needs |
+//! | `process` | starting, measuring and ending programs |
 //!
 //! Messages, output, sizes and tables are those of `heapwood-report`. Exit codes: 0 done, 1 the run failed, 2 the command
 //! line is wrong, 128 + n signal n ended it; `exec` ends as its program does.
@@ -23,10 +23,10 @@ mod exec;
 mod figures;
 mod layout;
 mod memory;
+mod process;
 mod room;
 mod run;
 mod settings;
-mod system;
 
 use std::process::ExitCode;
 

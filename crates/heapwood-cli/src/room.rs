@@ -65,8 +65,8 @@ impl Room {
         }
         if let Some(most) = cgroup.filter(|&most| bytes > u128::from(most)) {
             return Some(format!(
-                "its memory cgroup allows {}, and the kernel would end it there: raise the limit (heapwood doctor says \
-                 which file has it)",
+                "its memory cgroup allows {}, and the kernel would end it there: raise the limit of that \
+                 group, or of the one above it that has it",
                 show(most)
             ));
         }
@@ -124,7 +124,7 @@ mod tests {
         let boxed = Room { cgroup: Some(64 << 20), ..FREE };
         assert_eq!(said(boxed, 64 << 20), None);
         let words = said(boxed, 112_000_000).unwrap();
-        assert!(words.contains("cgroup allows 64.0 MiB") && words.contains("heapwood doctor"), "{words}");
+        assert!(words.contains("cgroup allows 64.0 MiB") && words.contains("raise the limit"), "{words}");
         // A limit above the machine's memory does not count.
         assert!(said(Room { cgroup: Some(u64::MAX), ..FREE }, 17 * GIB).unwrap().contains("machine"));
         assert!(said(Room { cgroup: Some(0), ..FREE }, 1).is_some());

@@ -3,7 +3,7 @@
 //! handles Ctrl-C, SIGTERM and SIGHUP ends the right group or none. If this command is killed, the kernel ends its
 //! child.
 
-use crate::system::process::{Pid, in_own_group, kill_group, reap, wait_until_ended};
+use crate::process::{Pid, in_own_group, kill_group, reap, wait_until_ended};
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::process::usage::Usage;
 use heapwood_report::CommandError;

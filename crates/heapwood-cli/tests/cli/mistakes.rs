@@ -148,7 +148,7 @@ fn wrong_options_name_the_cause() {
 
 #[test]
 fn a_full_output_is_an_error() {
-    for args in ["run trees 6", "run trees 6 --json", "run mark 100", "run churn 1"] {
+    for args in ["run trees 6", "run trees 6 --json", "run mark 100", "doctor", "doctor --json"] {
         let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
         let output = command(args).stdout(full).output().unwrap();
         let err = String::from_utf8_lossy(&output.stderr);
