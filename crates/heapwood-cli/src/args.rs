@@ -11,7 +11,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use exec::Exec;
 pub(crate) use heap::HeapFlags;
 use heapwood_report::arguments::a_file;
-pub(crate) use layout::{Check, Layout, Show};
+pub(crate) use layout::{Layout, Show};
 use std::path::PathBuf;
 pub(crate) use workload::{Size, What};
 
@@ -33,7 +33,7 @@ pub(crate) enum Command {
     /// Run a workload side by side with the same program on other memory managers
     #[command(after_help = bench::HELP)]
     Bench(Box<Bench>),
-    /// Print or check layout programs, which describe the pointers of a type
+    /// Print layout programs, which describe the pointers of a type
     #[command(subcommand)]
     Layout(Layout),
     /// Report the limits of this kernel and process, their effect on a heap, and what to set

@@ -36,7 +36,7 @@ fn main() -> ExitCode {
             args::Command::Exec(exec) => return exec::run(&exec),
             args::Command::Run(run) => run::run(&run),
             args::Command::Bench(bench) => bench::run(&bench),
-            args::Command::Layout(command) => layout::run(&command),
+            args::Command::Layout(args::Layout::Show(show)) => layout::run(&show),
             args::Command::Doctor(doctor) => doctor::run(&doctor),
         }
         .map(|()| ExitCode::SUCCESS)

@@ -27,7 +27,7 @@ fn help_that_cannot_be_written_is_an_error() {
         HEAPWOOD.cannot_write(args);
     }
     // Standard error is closed, but the exit code is that of the error.
-    for args in ["run forests", "run trees 37", "layout check /nowhere"] {
+    for args in ["run forests", "run trees 37", "layout show /nowhere"] {
         HEAPWOOD.cannot_complain(args);
     }
 }
@@ -40,7 +40,6 @@ fn names_in_messages_have_no_escape_codes() {
         ("bench trees 4 --peers none --plot", "", ".png"),
         ("bench trees 4 --peers", "", ""),
         ("bench trees 4 --peers-dir", "", ""),
-        ("layout check", "", ""),
         ("layout show", "", ""),
         ("run", "", ""),
         ("run trees", "", ""),
