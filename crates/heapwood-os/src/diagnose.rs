@@ -2,5 +2,4 @@
 
 pub mod backtrace;
 pub mod message;
-pub mod slow_thread;
 pub mod task;

@@ -39,8 +39,7 @@
 //! |  | [`file`](process::file) | small files read into fixed buffers; writing |
 //! | [`diagnose`] | [`message`](diagnose::message) | writing to standard error without allocating |
 //! |  | [`backtrace`](diagnose::backtrace) | return addresses on the stack, as text |
-//! |  | [`task`](diagnose::task) | the state of a thread, in words |
-//! |  | [`slow_thread`](diagnose::slow_thread) | why a thread does not answer a signal |
+//! |  | [`task`](diagnose::task) | a thread's name and state, in words |
 //! | [`testing`] | [`faulty`](testing::faulty) | a kernel that refuses on command |
 //! |  | [`large_page_kernel`](testing::large_page_kernel) | a kernel with larger pages |
 //! |  | [`recording`](testing::recording) | a kernel that knows its reservations |

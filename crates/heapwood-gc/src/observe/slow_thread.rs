@@ -5,7 +5,6 @@ use crate::process;
 use core::ffi::c_int;
 use core::fmt;
 use heapwood_os::diagnose::message::write_line;
-use heapwood_os::diagnose::slow_thread::why_slow;
 use heapwood_os::diagnose::task::describe_task;
 use heapwood_os::threads::signal;
 
@@ -14,59 +13,29 @@ pub(crate) fn report_slow_thread(thread: u32, seconds: u32, signal: Option<c_int
     if !(seconds.is_power_of_two() || seconds.is_multiple_of(60)) {
         return;
     }
+    let thread = ThreadName(thread);
     if let Some(signal) = signal {
         let name = signal::name(signal).unwrap_or("signal");
+        let cause = match process::is_replaced(signal) {
+            true => "the signal has another handler now, which does not call ours",
+            false => "does it block the signal, or run on a stack that was not registered?",
+        };
         write_line(format_args!(
-            "heapwood: a collection waits for {}: for {seconds} s it has not answered {name} ({signal}){}",
-            TaskName(thread),
-            SlowReason(thread, signal)
+            "heapwood: a collection waits for {thread}: for {seconds} s it has not answered {name} ({signal}): {cause}"
         ));
     } else if verifies {
         write_line(format_args!(
-            "heapwood: verify: a collection waits for {}: for {seconds} s it has neither polled nor allocated. Calls \
-             that block belong into a blocking region",
-            TaskName(thread)
+            "heapwood: verify: a collection waits for {thread}: for {seconds} s it has neither polled nor allocated. \
+             Calls that block belong into a blocking region"
         ));
     }
 }
 
-/// The activity of a thread, in the system's words.
-struct TaskName(u32);
+/// A thread's name and state.
+struct ThreadName(u32);
 
-impl fmt::Display for TaskName {
+impl fmt::Display for ThreadName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         describe_task(self.0, f)
-    }
-}
-
-/// The likely reason for which a thread has not answered a signal.
-struct SlowReason(u32, c_int);
-
-impl fmt::Display for SlowReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if process::is_replaced(self.1) {
-            return f.write_str(": the signal has another handler now, which does not call ours");
-        }
-        let mut cause = AfterColon { begun: false, f };
-        why_slow(self.0, self.1, &mut cause)?;
-        match cause.begun {
-            true => Ok(()),
-            false => f.write_str(": is it on a stack that was not registered?"),
-        }
-    }
-}
-
-/// Writes a colon before the first text.
-struct AfterColon<'a, 'f> {
-    begun: bool,
-    f: &'a mut fmt::Formatter<'f>,
-}
-
-impl fmt::Write for AfterColon<'_, '_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        if !core::mem::replace(&mut self.begun, true) {
-            self.f.write_str(": ")?;
-        }
-        self.f.write_str(text)
     }
 }
