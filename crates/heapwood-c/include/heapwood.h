@@ -174,7 +174,7 @@ typedef struct hw_options {
        0, by the size of the address space. It is for tests and measurements of this library. */
     uint32_t mark_stack;
     /* The memory that the process may have, which bounds a heap without a limit. Range: at least 16 MiB. Default:
-       0, what the memory control groups of the process allow, if that is less than the machine has. */
+       0, what memory control groups (version 2) allow, if that is less than the machine has. */
     uint64_t process_memory;
     /* Report collections on standard error: 1, a line after each, in the format of Go's gctrace; phases, the total
        times of their phases, when the heap or the process ends; memory, a line with where the memory is before

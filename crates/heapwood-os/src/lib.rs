@@ -34,7 +34,7 @@
 //! |  | [`loaded`](process::loaded) | the libraries that the dynamic loader has loaded |
 //! |  | [`clock`](process::clock) | monotonic time and CPU time |
 //! |  | [`usage`](process::usage) | resource usage and limits |
-//! |  | [`cgroup`](process::cgroup) | the memory limits of control groups |
+//! |  | `cgroup` | the memory limits of control groups |
 //! |  | [`cores`](process::cores) | the processor cores that the process may use |
 //! |  | [`file`](process::file) | small files read into fixed buffers; writing |
 //! | [`diagnose`] | [`message`](diagnose::message) | writing to standard error without allocating |

@@ -1,6 +1,6 @@
 //! The process: fork, exit, descriptors of events, loaded libraries, clocks, resource usage and limits.
 
-pub mod cgroup;
+mod cgroup;
 pub mod clock;
 pub mod cores;
 pub mod eventfd;

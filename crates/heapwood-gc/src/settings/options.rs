@@ -81,7 +81,7 @@ macro_rules! options_list {
             /// The memory that the process may have, which bounds a heap without a limit. The heap tries to keep the
             /// process a tenth below it; objects take up at most seven eighths.
             process_memory: Option<usize> = None, Bytes Config::LEAST_MEMORY as u64..=u64::MAX, Everyone,
-                "what the memory control groups of the process allow, if that is less than the machine has";
+                "what memory control groups (version 2) allow, if that is less than the machine has";
 
             /// Report collections on standard error: `1`, a line after each, in the format of Go's gctrace; `phases`,
             /// the total times of their phases, when the heap or the process ends; `memory`, a line with where the

@@ -1,7 +1,7 @@
-//! The memory limits of control groups: finds the groups of this process, and the smallest limit of them and all their
-//! ancestors. Versions 1 and 2 may be mounted side by side. A group's files lie below the mount point, at the group's
-//! path relative to the mount's root. Inside a container that path may be invisible, and then the mount point itself
-//! is the group (cgroups(7)). Nothing is allocated. Invariant: a file that cannot be read sets no limit.
+//! The memory limits of control groups, version 2: finds the group of this process, and the smallest limit of it and all its
+//! ancestors. A group's files lie below the mount point, at the group's path relative to the mount's root. Inside a
+//! container that path may be invisible, and then the mount point itself is the group (cgroups(7)). Nothing is allocated.
+//! Invariant: a file that cannot be read sets no limit.
 
 use crate::process::file;
 use core::ffi::CStr;
@@ -11,55 +11,24 @@ const LONGEST: usize = libc::PATH_MAX as usize;
 /// The longest file name in it, with a slash and a zero byte.
 const FILE: usize = 40;
 
-/// The version of a hierarchy, which decides the names of its files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    /// `memory.limit_in_bytes`, and `memory.memsw.limit_in_bytes` for memory and swap together.
-    One,
-    /// `memory.max`, and `memory.swap.max` for swap alone.
-    Two,
-}
-
-/// A mounted hierarchy that limits memory: one of version 1 with the memory controller, or one of version 2. Parsed
-/// from a line of /proc/self/mountinfo.
-#[derive(Clone, Copy, Debug)]
-pub struct Mount<'l> {
-    /// The version.
-    pub version: Version,
+/// A mounted hierarchy of version 2. Parsed from a line of /proc/self/mountinfo.
+struct Mount<'l> {
     root: &'l [u8],
     point: &'l [u8],
 }
 
 impl<'l> Mount<'l> {
-    /// `35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory`
-    pub fn parse(line: &'l [u8]) -> Option<Self> {
+    /// `30 23 0:26 / /sys/fs/cgroup rw,nosuid - cgroup2 cgroup2 rw`
+    fn parse(line: &'l [u8]) -> Option<Self> {
         let middle = line.windows(3).position(|bytes| bytes == b" - ")?;
-        let mut mount = words(&line[..middle]).skip(3);
+        let mut mount = line[..middle].split(|&byte| byte == b' ').skip(3);
         let (root, point) = (mount.next()?, mount.next()?);
-        let mut system = words(&line[middle + 3..]);
-        let (kind, options) = (system.next()?, system.nth(1).unwrap_or_default());
-        let version = match kind {
-            b"cgroup2" => Version::Two,
-            b"cgroup" if has(options, b"memory") => Version::One,
-            _ => return None,
-        };
-        Some(Mount { version, root, point })
-    }
-
-    /// The path in a line of /proc/self/cgroup, if the line is about this hierarchy: `0::/a/b`, `4:memory:/a/b`.
-    pub fn group<'m>(&self, line: &'m [u8]) -> Option<&'m [u8]> {
-        let mut fields = line.splitn(3, |&byte| byte == b':');
-        let (number, controllers, path) = (fields.next()?, fields.next()?, fields.next()?);
-        let this = match self.version {
-            Version::Two => number == b"0",
-            Version::One => has(controllers, b"memory"),
-        };
-        this.then_some(path)
+        line[middle + 3..].starts_with(b"cgroup2 ").then_some(Mount { root, point })
     }
 
     /// The folder of the group at `path`, or the mount point if there is no path, or an invisible one. `None` if the
     /// path is too long.
-    pub fn folder(&self, path: Option<&[u8]>) -> Option<Folder> {
+    fn folder(&self, path: Option<&[u8]>) -> Option<Folder> {
         let mut folder = Folder { path: [0; LONGEST + FILE], len: 0, point: 0 };
         unescaped(self.point).try_for_each(|byte| folder.push(byte))?;
         folder.point = folder.len;
@@ -85,7 +54,7 @@ impl<'l> Mount<'l> {
 }
 
 /// The folder of a group or of an ancestor.
-pub struct Folder {
+struct Folder {
     path: [u8; LONGEST + FILE],
     len: usize,
     /// The length of the mount point's path.
@@ -102,20 +71,10 @@ impl Folder {
         Some(())
     }
 
-    /// Its path.
-    pub fn path(&self) -> &[u8] {
-        &self.path[..self.len]
-    }
-
     /// Goes to the parent group; false at the topmost.
-    pub fn up(&mut self) -> bool {
-        match self.path[self.point..self.len].iter().rposition(|&byte| byte == b'/') {
-            Some(at) => {
-                self.len = self.point + at;
-                true
-            }
-            None => false,
-        }
+    fn up(&mut self) -> bool {
+        let slash = self.path[self.point..self.len].iter().rposition(|&byte| byte == b'/');
+        slash.inspect(|at| self.len = self.point + at).is_some()
     }
 
     /// The number in one of its files; `u64::MAX` if there is none.
@@ -127,16 +86,6 @@ impl Folder {
         let path = CStr::from_bytes_until_nul(&self.path).ok();
         path.and_then(file::number).unwrap_or(u64::MAX)
     }
-}
-
-/// Splits at blanks.
-fn words(line: &[u8]) -> impl Iterator<Item = &[u8]> {
-    line.split(|&byte| byte == b' ')
-}
-
-/// Whether a comma-separated list has the item.
-fn has(list: &[u8], item: &[u8]) -> bool {
-    list.split(|&byte| byte == b',').any(|found| found == item)
 }
 
 /// Decodes the octal escapes of /proc/self/mountinfo, such as `\040` for a blank.
@@ -169,40 +118,26 @@ pub(crate) struct MachineMemory {
 /// The bytes of memory and swap that the groups of this process allow, or `None` if that is at least the machine's
 /// memory. The files are /proc/self/cgroup and /proc/self/mountinfo.
 pub(crate) fn memory_limit(membership: &CStr, mounts: &CStr, machine: MachineMemory) -> Option<u64> {
-    let (mut memory, mut swap, mut both) = (u64::MAX, u64::MAX, u64::MAX);
+    let (mut memory, mut swap) = (u64::MAX, u64::MAX);
     let mut line = [0; LONGEST];
     file::for_each_line(mounts, &mut line, |line| {
         let Some(mount) = Mount::parse(line) else { return true };
         let mut folder = None;
-        let mut line = [0; LONGEST];
-        file::for_each_line(membership, &mut line, |line| match mount.group(line) {
-            Some(path) => {
-                folder = mount.folder(Some(path));
-                false
-            }
-            None => true,
+        // The line of version 2 is `0::/a/b`.
+        file::for_each_line(membership, &mut [0; LONGEST], |line| {
+            folder = line.strip_prefix(b"0::").and_then(|path| mount.folder(Some(path)));
+            folder.is_none()
         });
         let Some(mut folder) = folder.or_else(|| mount.folder(None)) else { return true };
         loop {
-            match mount.version {
-                Version::One => {
-                    memory = memory.min(folder.number(c"memory.limit_in_bytes"));
-                    both = both.min(folder.number(c"memory.memsw.limit_in_bytes"));
-                }
-                Version::Two => {
-                    memory = memory.min(folder.number(c"memory.max"));
-                    swap = swap.min(folder.number(c"memory.swap.max"));
-                }
-            }
+            memory = memory.min(folder.number(c"memory.max"));
+            swap = swap.min(folder.number(c"memory.swap.max"));
             if !folder.up() {
                 return true;
             }
         }
     })?;
-    if memory.min(both) >= machine.memory {
-        return None;
-    }
-    Some(memory.min(machine.memory).saturating_add(swap.min(machine.swap)).min(both))
+    (memory < machine.memory).then(|| memory.saturating_add(swap.min(machine.swap)))
 }
 
 #[cfg(test)]
@@ -250,7 +185,7 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     #[test]
-    fn version_2() {
+    fn the_least_limit_of_a_group_and_those_above_counts() {
         let tree = CgroupFiles::new(
             "v2",
             &[
@@ -280,30 +215,6 @@ mod tests {
     }
 
     #[test]
-    fn version_1_beside_version_2() {
-        let tree = CgroupFiles::new(
-            "v1",
-            &[
-                ("cgroup", "9:name=systemd:/\n4:cpu,memory:/box/1\n3:cpuset:/x\n0::/\n"),
-                (
-                    "mountinfo",
-                    "34 31 0:31 / HERE/cpuset rw - cgroup cgroup rw,cpuset\n\
-                     35 31 0:32 / HERE/memory rw - cgroup cgroup rw,cpu,memory\n\
-                     41 31 0:38 / HERE/unified rw - cgroup2 cgroup2 rw\n",
-                ),
-                ("memory/memory.limit_in_bytes", "9223372036854771712\n"),
-                ("memory/memory.memsw.limit_in_bytes", "9223372036854771712\n"),
-                ("cpuset/x/memory.limit_in_bytes", "1\n"),
-            ],
-        );
-        assert_eq!(tree.limit(), None);
-        tree.write("memory/box/1/memory.limit_in_bytes", "67108864\n");
-        assert_eq!(tree.limit(), Some(65 * MIB));
-        tree.write("memory/box/memory.memsw.limit_in_bytes", "67108864\n");
-        assert_eq!(tree.limit(), Some(64 * MIB), "memory and swap together");
-    }
-
-    #[test]
     fn containers_see_their_group_at_the_mount_point() {
         for (membership, root) in [
             ("0::/", "/"),
@@ -327,8 +238,10 @@ mod tests {
         }
         // A path is below the root only if it begins with all of the root's names.
         let mount = Mount::parse(b"1 2 3 /a\\040b /m rw - cgroup2 none rw").unwrap();
-        let folder =
-            |path: &[u8]| String::from_utf8(mount.folder(Some(path)).unwrap().path().to_vec()).unwrap();
+        let folder = |path: &[u8]| {
+            let folder = mount.folder(Some(path)).unwrap();
+            String::from_utf8(folder.path[..folder.len].to_vec()).unwrap()
+        };
         assert_eq!(folder(b"/a b/c"), "/m/c");
         assert_eq!(folder(b"/a bc"), "/m/a bc");
         assert_eq!(folder(b"/a b"), "/m");
