@@ -2,9 +2,8 @@
 //! that was only read, holds zeros. So a collector need not read gigabytes of a sparse array, which would also make
 //! the kernel create page tables for all of it. The source is PAGEMAP_SCAN (Linux 6.7), or else /proc/self/pagemap;
 //! without either, every page counts as written. The same source tells observers what of a range is in memory. Nothing is
-//! allocated. The file is open only during a collection: a
-//! program may close descriptors that it does not know, and reuse their numbers. Invariant: a page that is left out
-//! reads as zeros as long as no thread writes to it.
+//! allocated. The file is open only during a collection: a program may close descriptors that it does not know, and reuse
+//! their numbers. Invariant: a page that is left out reads as zeros as long as no thread writes to it.
 
 use crate::process::file::File;
 use crate::{Kernel, SYSTEM};
@@ -21,6 +20,16 @@ const ZERO_PAGE: u64 = 1 << 5;
 /// Bits of an entry of /proc/self/pagemap.
 const ENTRY_PRESENT: u64 = 1 << 63;
 const ENTRY_SWAPPED: u64 = 1 << 62;
+
+/// Pages that are looked for: categories of PAGEMAP_SCAN, and bits of entries, one of which they have.
+#[derive(Clone, Copy)]
+struct Wanted {
+    categories: u64,
+    entry: u64,
+}
+
+const WRITTEN: Wanted = Wanted { categories: PRESENT | SWAPPED, entry: ENTRY_PRESENT | ENTRY_SWAPPED };
+const RESIDENT: Wanted = Wanted { categories: PRESENT, entry: ENTRY_PRESENT };
 
 #[repr(C)]
 #[derive(Default)]
@@ -39,46 +48,20 @@ struct ScanArguments {
     returned: u64,
 }
 
-impl ScanArguments {
-    /// A scan of whole pages, in any category, which fills these regions.
-    fn of(pages: Range<usize>, regions: &mut [Region]) -> Self {
-        ScanArguments {
-            size: size_of::<ScanArguments>() as u64,
-            start: pages.start as u64,
-            end: pages.end as u64,
-            regions: regions.as_mut_ptr() as u64,
-            regions_len: regions.len() as u64,
-            ..ScanArguments::default()
-        }
-    }
-}
-
 #[repr(C)]
+#[derive(Default)]
 struct Region {
     start: u64,
     end: u64,
     categories: u64,
 }
 
-impl Region {
-    const EMPTY: Region = Region { start: 0, end: 0, categories: 0 };
-}
-
-/// The regions of one scan for an observer.
-const REGIONS: usize = 64;
-
 const _: () = assert!(size_of::<ScanArguments>() == 96 && size_of::<Region>() == 24);
 
 /// The kernel's page tables of this process, opened at the first query. Callers must not keep it beyond a collection.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Pagemap {
     file: OnceCell<Option<File>>,
-}
-
-impl Default for Pagemap {
-    fn default() -> Self {
-        Self::new()
-    }
 }
 
 impl Pagemap {
@@ -89,13 +72,6 @@ impl Pagemap {
 
     fn file(&self) -> Option<&File> {
         self.file.get_or_init(|| File::open(c"/proc/self/pagemap")).as_ref()
-    }
-
-    /// What PAGEMAP_SCAN returns: how many regions it has found, negative for an error.
-    fn ask(&self, arguments: &mut ScanArguments) -> i32 {
-        let Some(file) = self.file() else { return -1 };
-        // SAFETY: the kernel reads and writes the arguments, and writes the regions that they point to (`ScanArguments::of`).
-        unsafe { libc::ioctl(file.descriptor(), PAGEMAP_SCAN as _, core::ptr::from_mut(arguments)) }
     }
 
     /// Entries of pages from one on, as many as a read returns of those that have room; `None` without any.
@@ -112,77 +88,55 @@ impl Pagemap {
     /// The first part of an address range that may have been written to, if any. Its ends are those of the range or
     /// multiples of a kernel page. More may follow.
     pub fn first(&self, range: Range<usize>) -> Option<Range<usize>> {
-        if range.is_empty() {
-            return None;
-        }
-        let page = SYSTEM.page_size();
-        let pages = range.start & !(page - 1)..range.end.next_multiple_of(page);
-        let found = self.scan(&pages).or_else(|| self.read(&pages)).unwrap_or(Some(pages));
-        found.map(|f| f.start.max(range.start)..f.end.min(range.end))
+        self.next(&range, WRITTEN).unwrap_or(Some(range))
     }
 
     /// Calls `f` with each part of an address range, in order, that is in the process's memory now: neither untouched nor
     /// swapped out, nor only the kernel's page of zeros. Its ends are those of the range or multiples of a kernel page.
     /// `None` if the kernel does not tell; before Linux 6.7 pages of zeros count, too.
-    pub fn for_each_resident(&self, range: Range<usize>, mut f: impl FnMut(Range<usize>)) -> Option<()> {
-        let page = SYSTEM.page_size();
-        let end = range.end.next_multiple_of(page);
-        let mut at = range.start & !(page - 1);
-        let mut cut = |part: Range<usize>| f(part.start.max(range.start)..part.end.min(range.end));
-        while at < end {
-            let mut regions = [const { Region::EMPTY }; REGIONS];
-            let mut arguments = ScanArguments {
-                // Present, and not the zero page.
-                inverted: ZERO_PAGE,
-                all_of: PRESENT | ZERO_PAGE,
-                ..ScanArguments::of(at..end, &mut regions)
-            };
-            match self.ask(&mut arguments) {
-                found @ 0.. => {
-                    regions[..found as usize].iter().for_each(|r| cut(r.start as usize..r.end as usize));
-                    at = arguments.walk_end as usize;
-                }
-                _ => return self.read_resident(at..end, cut),
-            }
+    pub fn for_each_resident(&self, mut range: Range<usize>, mut f: impl FnMut(Range<usize>)) -> Option<()> {
+        while let Some(part) = self.next(&range, RESIDENT)? {
+            range.start = part.end;
+            f(part);
         }
         Some(())
     }
 
-    /// The same for whole pages, by reading entries.
-    fn read_resident(&self, pages: Range<usize>, mut f: impl FnMut(Range<usize>)) -> Option<()> {
-        let page = SYSTEM.page_size();
-        let (mut at, mut entries) = (pages.start, [0u64; 512]);
-        while at < pages.end {
-            let want = ((pages.end - at) / page).min(entries.len());
-            for entry in self.entries(at / page, &mut entries[..want])? {
-                if entry & ENTRY_PRESENT != 0 {
-                    f(at..at + page);
-                }
-                at += page;
-            }
+    /// The first part of a range with the pages that are looked for. The outer option is `None` if the kernel does not tell.
+    fn next(&self, range: &Range<usize>, wanted: Wanted) -> Option<Option<Range<usize>>> {
+        if range.is_empty() {
+            return Some(None);
         }
-        Some(())
+        let page = SYSTEM.page_size();
+        let pages = range.start & !(page - 1)..range.end.next_multiple_of(page);
+        let found = self.scan(&pages, wanted).or_else(|| self.read(&pages, wanted))?;
+        Some(found.map(|f| f.start.max(range.start)..f.end.min(range.end)))
     }
 
-    /// By PAGEMAP_SCAN. The outer option is `None` if the kernel does not support it.
-    fn scan(&self, pages: &Range<usize>) -> Option<Option<Range<usize>>> {
-        let mut region = [Region::EMPTY];
+    /// By PAGEMAP_SCAN, without the zero page.
+    fn scan(&self, pages: &Range<usize>, wanted: Wanted) -> Option<Option<Range<usize>>> {
+        let mut region = Region::default();
         let mut arguments = ScanArguments {
-            // Any page but the zero page, present or swapped out.
+            size: size_of::<ScanArguments>() as u64,
+            start: pages.start as u64,
+            end: pages.end as u64,
+            regions: &raw mut region as u64,
+            regions_len: 1,
             inverted: ZERO_PAGE,
             all_of: ZERO_PAGE,
-            any_of: PRESENT | SWAPPED,
-            ..ScanArguments::of(pages.clone(), &mut region)
+            any_of: wanted.categories,
+            ..ScanArguments::default()
         };
-        match self.ask(&mut arguments) {
+        // SAFETY: the kernel reads and writes the arguments, and writes the region that they point to.
+        match unsafe { libc::ioctl(self.file()?.descriptor(), PAGEMAP_SCAN as _, &raw mut arguments) } {
             0 => Some(None),
-            1 => Some(Some(region[0].start as usize..region[0].end as usize)),
+            1 => Some(Some(region.start as usize..region.end as usize)),
             _ => None,
         }
     }
 
     /// By reading entries, one a page. The zero page looks like any other.
-    fn read(&self, pages: &Range<usize>) -> Option<Option<Range<usize>>> {
+    fn read(&self, pages: &Range<usize>, wanted: Wanted) -> Option<Option<Range<usize>>> {
         let page = SYSTEM.page_size();
         let mut entries = [0u64; 512];
         let (mut at, mut found) = (pages.start, None::<Range<usize>>);
@@ -192,7 +146,7 @@ impl Pagemap {
             let want = ((pages.end - at) / page).min(most);
             most = (most * 4).min(entries.len());
             for entry in self.entries(at / page, &mut entries[..want])? {
-                match (entry & (ENTRY_PRESENT | ENTRY_SWAPPED) != 0, &mut found) {
+                match (entry & wanted.entry != 0, &mut found) {
                     (true, Some(found)) => found.end += page,
                     (true, None) => found = Some(at..at + page),
                     (false, Some(_)) => return Some(found),
@@ -209,78 +163,54 @@ impl Pagemap {
 mod tests {
     use super::*;
     use crate::Reservation;
+    use core::iter::successors;
 
     const PAGES: usize = 4096;
 
-    /// All parts that one source reports.
-    fn all(range: Range<usize>, first: impl Fn(Range<usize>) -> Option<Range<usize>>) -> Vec<Range<usize>> {
-        let (mut at, mut found) = (range.start, Vec::new());
-        while let Some(next) = first(at..range.end) {
-            assert!(next.start >= at && next.end > next.start && next.end <= range.end);
-            at = next.end;
-            found.push(next);
-        }
-        found
-    }
-
+    /// Pages that were written to, read only, and never touched, as each source tells them.
     #[test]
     #[ignore = "of the long suite: memory that the kernel counts"]
     fn only_written_pages_are_found() {
         let size = SYSTEM.page_size();
         let memory = Reservation::new(&SYSTEM, PAGES * size, size).unwrap();
         memory.commit(0..memory.len()).unwrap();
-        let touched = Pagemap::new();
-        let base = memory.start();
+        let (pagemap, base) = (Pagemap::new(), memory.start());
         let whole = base..base + memory.len();
-        assert_eq!(touched.first(whole.clone()), None);
-        assert_eq!(touched.first(base..base), None);
-        let written = [0, 1, 700, 701, 702, 2000, PAGES - 1];
-        for page in written {
+        assert_eq!(pagemap.first(whole.clone()), None);
+        assert_eq!(pagemap.first(base..base), None);
+        for page in [0, 1, 700, 701, 702, 2000, PAGES - 1] {
             // SAFETY: committed above, and used by this test alone.
             unsafe { ((base + page * size + 8) as *mut u64).write_volatile(7) };
         }
         // Reads only, which maps the zero page. SAFETY: as above.
         assert_eq!(unsafe { ((base + 1000 * size) as *const u64).read_volatile() }, 0);
         let page = |from: usize, to: usize| base + from * size..base + to * size;
+        let zero = page(1000, 1001);
         let exact = vec![page(0, 2), page(700, 703), page(2000, 2001), page(PAGES - 1, PAGES)];
-        if touched.scan(&whole).is_some() {
-            assert_eq!(all(whole.clone(), |range| touched.first(range)), exact);
-            assert_eq!(touched.first(base + 100..base + 200), Some(base + 100..base + 200));
-        }
-        if touched.read(&whole).is_some() {
-            let with_zeros =
-                vec![page(0, 2), page(700, 703), page(1000, 1001), page(2000, 2001), page(PAGES - 1, PAGES)];
-            assert_eq!(all(whole.clone(), |range| touched.read(&range).unwrap()), with_zeros);
-        }
         let resident = |range: Range<usize>| {
             let mut found = Vec::new();
-            touched.for_each_resident(range, |part| found.push(part)).unwrap();
+            pagemap.for_each_resident(range, |part| found.push(part)).unwrap();
             found
         };
-        if touched.scan(&whole).is_some() {
-            assert_eq!(resident(whole.clone()), exact);
-            assert_eq!(resident(base + 100..base + 2 * size - 5), vec![base + 100..base + 2 * size - 5]);
+        if pagemap.scan(&whole, WRITTEN).is_some() {
+            let all: Vec<_> =
+                successors(pagemap.first(whole.clone()), |f| pagemap.first(f.end..whole.end)).collect();
+            assert_eq!((all, resident(whole.clone())), (exact.clone(), exact.clone()));
         }
-        let mut read = 0;
-        if touched.read_resident(whole.clone(), |part| read += part.len()).is_some() {
-            assert_eq!(read, (written.len() + 1) * size);
+        if pagemap.read(&whole, WRITTEN).is_some() {
+            let read = |from| pagemap.read(&(from..whole.end), WRITTEN).unwrap();
+            let all: Vec<_> = successors(read(base), |f| read(f.end)).collect();
+            assert_eq!(all.iter().filter(|&part| *part != zero).cloned().collect::<Vec<_>>(), exact);
+            assert!(all.contains(&zero));
         }
-        // More parts than one scan reports.
-        for page in (1..PAGES).step_by(2) {
-            // SAFETY: as above.
-            unsafe { ((base + page * size) as *mut u64).write_volatile(7) };
-        }
-        let mut bytes = 0;
-        touched.for_each_resident(whole.clone(), |part| bytes += part.len()).unwrap();
-        let even = written.iter().filter(|&&page| page % 2 == 0).count();
-        let zeros = if touched.scan(&whole).is_some() { 0 } else { 1 };
-        assert_eq!(bytes, (PAGES / 2 + even + zeros) * size);
+        assert_eq!(pagemap.first(base + 100..base + 200), Some(base + 100..base + 200));
+        assert_eq!(resident(base + 100..base + 2 * size - 5), vec![base + 100..base + 2 * size - 5]);
         // Without a source every page counts as written, and nobody says what is in memory.
         let blind = Pagemap { file: OnceCell::from(None) };
         assert_eq!(blind.first(whole.clone()), Some(whole.clone()));
-        assert_eq!(blind.for_each_resident(whole, |_| unreachable!()), None);
+        assert_eq!(blind.for_each_resident(whole.clone(), |_| unreachable!()), None);
         // Decommitted pages count as unwritten again. SAFETY: the contents are not needed.
         unsafe { memory.decommit(0..memory.len()).unwrap() };
-        assert!(touched.scan(&page(0, PAGES)).is_none_or(|found| found.is_none()));
+        assert_eq!(pagemap.first(whole), None);
     }
 }
