@@ -40,16 +40,12 @@
 //! | [`diagnose`] | [`message`](diagnose::message) | writing to standard error without allocating |
 //! |  | [`backtrace`](diagnose::backtrace) | return addresses on the stack, as text |
 //! |  | [`task`](diagnose::task) | a thread's name and state, in words |
-//! | [`testing`] | [`faulty`](testing::faulty) | a kernel that refuses on command |
-//! |  | [`large_page_kernel`](testing::large_page_kernel) | a kernel with larger pages |
-//! |  | [`recording`](testing::recording) | a kernel that knows its reservations |
 //! | | [`error`] | refusals of the system |
 
 pub mod diagnose;
 pub mod error;
 pub mod memory;
 pub mod process;
-pub mod testing;
 pub mod threads;
 
 pub use error::{OsError, ThreadValueError};

@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn committing_requests_only_missing_granules() {
-        let kernel: &'static heapwood_os::testing::faulty::Faulty = Box::leak(Box::default());
+        let kernel: &'static heapwood_os_testing::faulty::Faulty = Box::leak(Box::default());
         let mut a = LazyArray::<u64>::new(kernel, 1 << 14).unwrap();
         a.commit(512..1024).unwrap();
         let before = kernel.requests();

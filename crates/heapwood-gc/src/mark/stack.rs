@@ -237,7 +237,7 @@ impl Mapped for MarkStacks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwood_os::testing::faulty::Faulty;
+    use heapwood_os_testing::faulty::Faulty;
 
     #[test]
     fn a_full_stack_refuses_and_keeps_what_it_has() {

@@ -281,7 +281,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_refuses_is_an_error_and_no_loss() {
-        static KERNEL: heapwood_os::testing::faulty::Faulty = heapwood_os::testing::faulty::Faulty::new();
+        static KERNEL: heapwood_os_testing::faulty::Faulty = heapwood_os_testing::faulty::Faulty::new();
         let mut handles = Handles::new(&KERNEL, MAX_HANDLES).unwrap();
         for refused in 0..2 {
             KERNEL.refuse(refused);

@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_refuses_changes_nothing() {
-        static KERNEL: heapwood_os::testing::faulty::Faulty = heapwood_os::testing::faulty::Faulty::new();
+        static KERNEL: heapwood_os_testing::faulty::Faulty = heapwood_os_testing::faulty::Faulty::new();
         let mut set = Intervals::new(&KERNEL);
         KERNEL.refuse(0);
         assert!(matches!(set.add(0..8), Err(RootError::Kernel(_))));

@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_refuses_is_an_error_and_no_loss() {
-        static KERNEL: heapwood_os::testing::faulty::Faulty = heapwood_os::testing::faulty::Faulty::new();
+        static KERNEL: heapwood_os_testing::faulty::Faulty = heapwood_os_testing::faulty::Faulty::new();
         let mut roots = RootTable::new(&KERNEL).unwrap();
         KERNEL.refuse(0);
         assert!(matches!(roots.add(RootKind::Slots, 8, 1), Err(RootError::Kernel(_))));

@@ -145,7 +145,7 @@ impl Mapped for RescanSet {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use heapwood_os::testing::faulty::Faulty;
+    use heapwood_os_testing::faulty::Faulty;
 
     /// The bytes of heap behind a kernel page of bits.
     const PART: usize = 4096 * 8 * PAGE_SIZE;

@@ -99,11 +99,4 @@ mod tests {
         assert!(said(Request::Commit, None, false).contains("the machine's memory"));
         assert!(said(Request::Thread, None, false).contains("ulimit -u"));
     }
-
-    #[test]
-    fn a_request_is_explained_by_its_own_limit() {
-        assert_eq!(Limits::of(Request::Reserve).most, address_space_limit().unwrap_or(UNLIMITED));
-        assert_eq!(Limits::of(Request::Commit).most, data_limit().unwrap_or(UNLIMITED));
-        assert_eq!(Limits::of(Request::Thread), Limits::NONE);
-    }
 }

@@ -149,15 +149,4 @@ mod tests {
         assert_eq!(index.find(u64::MAX, |_| false), None);
         assert_eq!(index.find(0, |_| false), None);
     }
-
-    #[test]
-    fn a_kernel_that_refuses_leaves_the_index_as_it_was() {
-        static KERNEL: crate::testing::faulty::Faulty = crate::testing::faulty::Faulty::new();
-        let mut index = MappedIndex::new(&KERNEL, 10_000).unwrap();
-        KERNEL.refuse(0);
-        assert!(index.reserve(|_| 0).is_err() && index.find(7, |_| true).is_none());
-        index.reserve(|_| 0).unwrap();
-        index.insert(7, 1);
-        assert_eq!(index.find(7, |_| true), Some(1));
-    }
 }

@@ -301,7 +301,6 @@ impl<T> Mapped for MappedArray<T> {
 mod tests {
     use super::*;
     use crate::Request;
-    use crate::testing::large_page_kernel::Coarse;
     use crate::{Kernel, SYSTEM};
 
     #[test]
@@ -356,16 +355,6 @@ mod tests {
     }
 
     #[test]
-    fn reservations_do_not_overlap() {
-        for _ in 0..3 {
-            let mut all: Vec<_> =
-                (0..40).map(|i| Reservation::new(&SYSTEM, (16 << 30) >> (i % 3), 1).unwrap()).collect();
-            all.sort_by_key(Reservation::start);
-            assert!(all.windows(2).all(|pair| pair[0].start() + pair[0].len() <= pair[1].start()));
-        }
-    }
-
-    #[test]
     fn threads_commit_parts_at_the_same_time() {
         let memory = &Reservation::new(&SYSTEM, 1 << 30, 1).unwrap();
         std::thread::scope(|scope| {
@@ -384,120 +373,5 @@ mod tests {
             // SAFETY: it was written above.
             assert_eq!(unsafe { ((memory.start() + at) as *const usize).read() }, at >> 20);
         }
-    }
-
-    #[test]
-    fn arrays_commit_by_index() {
-        let a = MappedArray::<u64>::new(&SYSTEM, 1 << 30).unwrap();
-        a.commit(1_000_000..1_000_010).unwrap();
-        // SAFETY: element 1_000_005 was committed just above.
-        unsafe {
-            assert_eq!(*a.at(1_000_005), 0);
-            *a.at(1_000_005) = 5;
-        }
-        a.commit(0..2_000_000).unwrap();
-        // SAFETY: as above.
-        unsafe { assert_eq!(*a.at(1_000_005), 5) };
-        // SAFETY: committed just above, and the contents are not needed.
-        unsafe { a.shrink(0, 2_000_000).unwrap() };
-        // SAFETY: still committed.
-        unsafe { assert_eq!(*a.at(1_000_005), 0) };
-    }
-
-    #[test]
-    fn huge_commits_reach_to_the_end_of_their_huge_page() {
-        let len = 3 * crate::HUGE_PAGE / 8;
-        let a = MappedArray::<u64>::new(&SYSTEM, len).unwrap();
-        a.commit_huge(5..6).unwrap();
-        let end = (round_up(a.at(5) as usize + 8, crate::HUGE_PAGE).unwrap() - a.as_ptr() as usize) / 8;
-        // SAFETY: it shares its huge page with element 5.
-        unsafe { a.at(end - 1).write(7) };
-        // The commit ends with the array.
-        a.commit_huge(len - 1..len).unwrap();
-        // SAFETY: committed just above.
-        assert_eq!(unsafe { a.at(len - 1).read() }, 0);
-    }
-
-    /// A kernel with pages of N bytes.
-    fn coarse(page: usize) -> &'static Coarse {
-        Box::leak(Box::new(Coarse::new(page)))
-    }
-
-    #[test]
-    fn everything_is_rounded_to_the_kernels_pages() {
-        for page in [crate::LEAST_KERNEL_PAGE, 16 << 10, 64 << 10] {
-            let kernel = coarse(page);
-            let memory = Reservation::new(kernel, 5 * page + 1, 8).unwrap();
-            assert_eq!((memory.start() % page, memory.len()), (0, 6 * page));
-            memory.commit(page + 8..page + 16).unwrap();
-            memory.commit(3 * page - 1..3 * page + 1).unwrap();
-            memory.commit(7..7).unwrap();
-            memory.advise_small(8..16);
-            memory.advise_huge(page - 1..page + 1);
-            // SAFETY: the same pages as the bytes above.
-            unsafe { ((memory.start() + 2 * page - 1) as *mut u8).write(1) };
-            drop(memory);
-            assert_eq!(kernel.odd_requests(), 0);
-        }
-    }
-
-    #[test]
-    fn parts_of_kernel_pages_are_zeroed_and_their_rest_is_kept() {
-        for page in [crate::LEAST_KERNEL_PAGE, 16 << 10, 64 << 10] {
-            let kernel = coarse(page);
-            let memory = Reservation::new(kernel, 4 * page, 8).unwrap();
-            memory.commit(0..4 * page).unwrap();
-            let bytes = |range: Range<usize>| {
-                // SAFETY: all is committed, and used by this test alone.
-                unsafe {
-                    core::slice::from_raw_parts_mut((memory.start() + range.start) as *mut u8, range.len())
-                }
-            };
-            let half = page / 2;
-            for (from, to) in [
-                (0, 4 * page),
-                (half, 3 * page + half),
-                (half, 2 * page),
-                (page, 2 * page + half),
-                (half, page + half),
-                (half, page),
-                (8, 16),
-                (page + 8, page + 8),
-                (page, page),
-            ] {
-                bytes(0..4 * page).fill(7);
-                // SAFETY: as above.
-                unsafe { memory.decommit(from..to).unwrap() };
-                assert!(bytes(0..from).iter().chain(&*bytes(to..4 * page)).all(|&b| b == 7), "{from}..{to}");
-                assert!(bytes(from..to).iter().all(|&b| b == 0), "{from}..{to}");
-            }
-            drop(memory);
-            assert_eq!(kernel.odd_requests(), 0);
-        }
-    }
-
-    #[test]
-    fn released_elements_read_as_zeros() {
-        for page in [crate::LEAST_KERNEL_PAGE, 64 << 10] {
-            let a = MappedArray::<u64>::new(coarse(page), 3 * page / 8 - 5).unwrap();
-            a.commit(0..a.len()).unwrap();
-            for keep in [0, 1, page / 8, page / 8 + 1, a.len() - 1, a.len()] {
-                for i in 0..a.len() {
-                    // SAFETY: committed above.
-                    unsafe { a.at(i).write(7) };
-                }
-                // SAFETY: the contents are not needed.
-                unsafe { a.shrink(keep, a.len()).unwrap() };
-                // SAFETY: committed above.
-                let at = |i| unsafe { a.at(i).read() };
-                assert!((0..a.len()).all(|i| at(i) == if i < keep { 7 } else { 0 }), "{page} {keep}");
-            }
-        }
-    }
-
-    #[test]
-    fn too_many_elements_are_an_error() {
-        assert!(MappedArray::<u64>::new(&SYSTEM, usize::MAX / 2).is_err());
-        assert!(MappedArray::<u64>::new(&SYSTEM, 1 << 60).is_err());
     }
 }

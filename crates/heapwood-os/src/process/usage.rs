@@ -91,26 +91,3 @@ fn limit(get: impl FnOnce(&mut libc::rlimit) -> i32) -> Option<u64> {
     let r = get(&mut limit);
     (r == 0 && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn usage_grows_with_use() {
-        let before = usage();
-        let block = vec![1u8; 32 << 20];
-        let after = usage();
-        assert!(block.iter().map(|&b| b as u64).sum::<u64>() > 0);
-        assert!(after.minor_faults > before.minor_faults);
-        assert!(after.max_rss_bytes >= before.max_rss_bytes);
-        assert!(physical_memory() > 64 << 20);
-    }
-
-    #[test]
-    fn a_memory_limit_is_below_what_the_machine_has() {
-        if let Some(limit) = memory_limit() {
-            assert!(limit > 0 && limit < physical_memory() + swap_space());
-        }
-    }
-}

@@ -245,11 +245,6 @@ mod tests {
     }
 
     #[test]
-    fn the_smallest_stack_is_enough() {
-        run(0, |_| ());
-    }
-
-    #[test]
     fn a_stack_that_cannot_be_had_is_an_error() {
         for stack in [1 << 60, usize::MAX] {
             // SAFETY: no thread is started.

@@ -151,29 +151,3 @@ impl<T, const RANK: LockRank> Drop for TimedGuard<'_, T, RANK> {
         }
     }
 }
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use crate::threads::lock_order::UNORDERED;
-
-    #[test]
-    #[ignore = "of the long suite: it goes by the clock"]
-    fn the_longest_hold_is_remembered() {
-        let (lock, clock) = (TimedLock::<_, UNORDERED>::new(1), TickClock::start());
-        drop(lock.lock());
-        let slept = core::time::Duration::from_millis(5);
-        {
-            let mut guard = lock.lock();
-            std::thread::sleep(slept);
-            *guard += 1;
-        }
-        let longest = lock.longest_hold();
-        *lock.lock() += 1;
-        assert_eq!(lock.longest_hold(), longest, "a shorter hold changes nothing");
-        assert!(lock.total_hold() > longest);
-        // The rate was measured over at least the time of the hold.
-        assert!(clock.ns(longest) as u128 >= slept.as_nanos() * 9 / 10, "{}", clock.ns(longest));
-        assert_eq!(*lock.lock(), 3);
-    }
-}

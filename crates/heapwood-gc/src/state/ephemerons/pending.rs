@@ -223,7 +223,7 @@ impl Mapped for PendingIndex {
 mod tests {
     use super::*;
     use heapwood_os::SYSTEM;
-    use heapwood_os::testing::faulty::Faulty;
+    use heapwood_os_testing::faulty::Faulty;
     use std::collections::{HashMap, HashSet};
 
     /// Ephemerons in memory of the test's.

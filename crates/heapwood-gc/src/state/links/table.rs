@@ -325,7 +325,7 @@ impl Mapped for Table {
 mod tests {
     use super::*;
     use heapwood_os::SYSTEM;
-    use heapwood_os::testing::faulty::Faulty;
+    use heapwood_os_testing::faulty::Faulty;
     use std::collections::HashMap;
 
     #[test]

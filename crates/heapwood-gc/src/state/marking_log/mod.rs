@@ -352,7 +352,7 @@ mod tests {
     use super::chunk_pool::KEPT_CHUNKS;
     use super::*;
     use heapwood_os::SYSTEM;
-    use heapwood_os::testing::faulty::Faulty;
+    use heapwood_os_testing::faulty::Faulty;
 
     const HEAP: (usize, usize) = (1 << 30, 1 << 20);
 

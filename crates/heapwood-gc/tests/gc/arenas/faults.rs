@@ -6,7 +6,7 @@ use super::cells;
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_heap::{ArenaKind, MOST_IN_ARENA};
-use heapwood_os::testing::faulty::Faulty;
+use heapwood_os_testing::faulty::Faulty;
 use heapwood_pages::PAGE_SIZE;
 
 const ON: Config = FULL.arena_faults(true);

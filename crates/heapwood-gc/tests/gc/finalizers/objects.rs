@@ -3,7 +3,7 @@
 
 use super::*;
 use heapwood_gc::{FinalizeOrder, Finalized};
-use heapwood_os::testing::faulty::Faulty;
+use heapwood_os_testing::faulty::Faulty;
 
 /// Registers an object for the heap's own queue.
 fn register(mutator: &Mutator, object: usize, order: FinalizeOrder, tag: usize) {

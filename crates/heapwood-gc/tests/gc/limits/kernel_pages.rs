@@ -8,7 +8,7 @@ use crate::oracle::settings::{ALL, Settings};
 use crate::oracle::world::World;
 use heapwood_gc::{Config, Heap, HeapError};
 use heapwood_gc_testing::*;
-use heapwood_os::testing::large_page_kernel::Coarse;
+use heapwood_os_testing::large_page_kernel::Coarse;
 
 const SIZES: [usize; 3] = [4 << 10, 16 << 10, 64 << 10];
 /// Does it on a kernel of each size, of which nothing odd is asked.

@@ -3,8 +3,8 @@
 
 use heapwood_gc::{AllocError, Attached, Config, Heap, HeapBox, HeapError, Mutator, RootError};
 use heapwood_gc_testing::*;
-use heapwood_os::testing::faulty::Faulty;
 use heapwood_os::{KernelRef, OsError};
+use heapwood_os_testing::faulty::Faulty;
 
 /// What refused, if anything did.
 #[derive(Debug)]

@@ -2,8 +2,8 @@
 
 use heapwood_gc::Heap;
 use heapwood_gc_testing::*;
-use heapwood_os::testing::faulty::Faulty;
 use heapwood_os::{Kernel, OsError, SYSTEM};
+use heapwood_os_testing::faulty::Faulty;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The system's memory, counted.

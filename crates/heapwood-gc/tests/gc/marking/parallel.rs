@@ -5,7 +5,7 @@ use heapwood_gc::{Config, Heap, MisuseError, Mutator, Tracer, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_layout::program::Builder;
 use heapwood_layout::{TraceContext, TypeDescriptor};
-use heapwood_os::testing::faulty::Faulty;
+use heapwood_os_testing::faulty::Faulty;
 use std::collections::HashSet;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};

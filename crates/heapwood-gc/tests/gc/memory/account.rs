@@ -7,7 +7,7 @@ use heapwood_gc::settings::options::Concurrent;
 use heapwood_gc::{ClassParts, Config, Heap, HeapBox, MemoryAccount, MemoryParts};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
-use heapwood_os::testing::recording::Recording;
+use heapwood_os_testing::recording::Recording;
 use heapwood_pages::PAGE_SIZE;
 
 const QUIET: Config = FULL.background_release(false).idle_collection(false);

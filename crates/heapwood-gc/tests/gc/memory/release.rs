@@ -116,7 +116,7 @@ fn memory_stays_within_the_limit() {
 #[test]
 fn a_refusal_leaves_everything_as_it_was() {
     in_child(|| {
-        let kernel: &'static heapwood_os::testing::faulty::Faulty = Box::leak(Box::default());
+        let kernel: &'static heapwood_os_testing::faulty::Faulty = Box::leak(Box::default());
         let heap = heapwood_gc::Heap::create(kernel, PRECISE.background_release(false)).unwrap();
         let mut roots = Slots::new(&heap, 1);
         fill(&heap, &mut roots, 4 * MIB);

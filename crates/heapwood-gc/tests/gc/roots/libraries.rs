@@ -5,7 +5,7 @@
 use heapwood_gc::{Config, Heap, HeapError, Mutator, RootError};
 use heapwood_gc_testing::library::{self, File, WORDS};
 use heapwood_gc_testing::*;
-use heapwood_os::testing::faulty::Faulty;
+use heapwood_os_testing::faulty::Faulty;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 

@@ -19,7 +19,7 @@ use heapwood_gc::{Config, Heap, HeapBox, Mutator, Tracer, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ArenaKind, ObjectRef};
 use heapwood_layout::{TraceContext, TypeDescriptor};
-use heapwood_os::testing::faulty::Faulty;
+use heapwood_os_testing::faulty::Faulty;
 
 fn rounds(usual: u64) -> u64 {
     match (is_long(), is_thorough()) {

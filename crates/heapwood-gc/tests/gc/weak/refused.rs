@@ -6,7 +6,7 @@ use super::{at, key_of};
 use heapwood_gc::settings::options::Concurrent;
 use heapwood_gc::{AllocError, Heap, WeakError};
 use heapwood_gc_testing::*;
-use heapwood_os::testing::faulty::Faulty;
+use heapwood_os_testing::faulty::Faulty;
 
 fn is_refused<T>(result: &Result<T, WeakError>) -> bool {
     matches!(result, Err(WeakError::Kernel(_) | WeakError::Alloc(AllocError::Kernel(_))))

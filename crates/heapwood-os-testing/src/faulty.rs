@@ -2,13 +2,10 @@
 //! the refusal through all requests of an operation, and check that the operation survives each. Invariant: requests
 //! that are not refused are passed on to the system.
 
-use crate::error::OsError;
-use crate::memory::kernel::Kernel;
-use crate::memory::linux::SYSTEM;
-use crate::memory::request::Request;
-use crate::threads::thread::{StartRoutine, Thread};
 use core::ffi::{CStr, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_os::threads::thread::StartRoutine;
+use heapwood_os::{Kernel, OsError, Request, SYSTEM, Thread};
 
 /// The system's memory with planned refusals.
 #[derive(Debug)]
@@ -86,21 +83,11 @@ unsafe impl Kernel for Faulty {
         // SAFETY: the caller's contract is passed on.
         unsafe { SYSTEM.decommit(addr, len) }
     }
-    unsafe fn advise_huge(&self, addr: usize, len: usize) {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.advise_huge(addr, len) }
-    }
-    unsafe fn advise_small(&self, addr: usize, len: usize) {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.advise_small(addr, len) }
-    }
-    unsafe fn protect(&self, addr: usize, len: usize) -> bool {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.protect(addr, len) }
-    }
-    unsafe fn release(&self, addr: usize, len: usize) {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.release(addr, len) }
+    pass_on! {
+        advise_huge(addr: usize, len: usize);
+        advise_small(addr: usize, len: usize);
+        protect(addr: usize, len: usize) -> bool;
+        release(addr: usize, len: usize);
     }
     unsafe fn start_thread(
         &self,

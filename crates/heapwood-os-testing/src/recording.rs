@@ -1,11 +1,9 @@
 //! A kernel that knows its reservations: a test can compare them with what is told of them, and with what the system's
 //! list of mappings says. Invariant: an unused page lies behind each, so no two share a mapping of that list.
 
-use crate::error::OsError;
-use crate::memory::kernel::Kernel;
-use crate::memory::linux::SYSTEM;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_os::{Kernel, OsError, SYSTEM};
 
 /// The most reservations at a time.
 const MOST: usize = 1024;
@@ -59,25 +57,12 @@ unsafe impl Kernel for Recording {
         self.replace(0, start, len);
         Ok(start)
     }
-    unsafe fn commit(&self, addr: usize, len: usize) -> Result<(), OsError> {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.commit(addr, len) }
-    }
-    unsafe fn decommit(&self, addr: usize, len: usize) -> Result<(), OsError> {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.decommit(addr, len) }
-    }
-    unsafe fn advise_huge(&self, addr: usize, len: usize) {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.advise_huge(addr, len) }
-    }
-    unsafe fn advise_small(&self, addr: usize, len: usize) {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.advise_small(addr, len) }
-    }
-    unsafe fn protect(&self, addr: usize, len: usize) -> bool {
-        // SAFETY: the caller's contract is passed on.
-        unsafe { SYSTEM.protect(addr, len) }
+    pass_on! {
+        commit(addr: usize, len: usize) -> Result<(), OsError>;
+        decommit(addr: usize, len: usize) -> Result<(), OsError>;
+        advise_huge(addr: usize, len: usize);
+        advise_small(addr: usize, len: usize);
+        protect(addr: usize, len: usize) -> bool;
     }
     unsafe fn release(&self, addr: usize, len: usize) {
         self.replace(addr, 0, 0);

@@ -2,11 +2,8 @@
 //! requests that are not multiples of it with EINVAL, as a real one does. It passes the others on to the system.
 //! Invariant: all memory was requested in whole pages of that size.
 
-use crate::error::OsError;
-use crate::memory::kernel::Kernel;
-use crate::memory::linux::SYSTEM;
-use crate::memory::request::Request;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_os::{Kernel, OsError, Request, SYSTEM};
 
 /// The system's memory in pages of a given size.
 #[derive(Debug)]
