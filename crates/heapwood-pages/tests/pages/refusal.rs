@@ -1,8 +1,8 @@
 //! The kernel refuses each request in turn. Each is an error without effect, and the next call works.
 
 use crate::common::seen;
-use heapwood_os_testing::faulty::Faulty;
 use heapwood_os::{OsError, Request};
+use heapwood_os_testing::faulty::Faulty;
 use heapwood_pages::{
     AllocateError, Bits48, Effort, Geometry, GrowError, NewError, PageAllocator, PageCache, PageCount,
     PageIndex, ScavengePolicy, SharedPages, Tiny,
