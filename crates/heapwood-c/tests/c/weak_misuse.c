@@ -198,7 +198,7 @@ static void freed(void) {
 static void none_works(hw_status expected, const char *text) {
     void *value = &value;
     size_t position = 0;
-    hw_finalized entry = {NULL, NULL, false};
+    hw_finalized entry = {NULL, NULL};
     CHECK(is_null(hw_weak_new(m, kept[KEY]), expected, text) && is_null(hw_weak_get(m, kept[WEAK]), expected, text));
     CHECK(is_null(hw_ephemeron_new(m, kept[KEY], NULL), expected, text) && is_null(hw_ephemeron_key(m, kept[EPHEMERON]), expected, text));
     CHECK(is_null(hw_ephemeron_value(m, kept[EPHEMERON]), expected, text));

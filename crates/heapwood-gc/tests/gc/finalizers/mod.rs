@@ -101,6 +101,8 @@ fn young_collections_look_at_what_was_registered_since_the_last() {
 #[test]
 fn what_is_registered_during_a_marking_waits_for_the_next() {
     let heap = heap(PRECISE.concurrent(Concurrent::Off));
+    // No young pause is late.
+    heap.pace_by_bytes();
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let mut roots = Slots::new(&heap, 4);
