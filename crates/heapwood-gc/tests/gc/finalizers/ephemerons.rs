@@ -143,6 +143,48 @@ fn chains_of_ephemerons_are_chains_of_objects() {
         .expect(&[]);
 }
 
+/// The key is found dead, waits in the index of the fixed point, and is then marked by way of an object that comes at once.
+#[test]
+fn an_ephemeron_keeps_its_value_if_its_key_comes_back_after_what_is_ordered() {
+    for config in ALL {
+        let concurrent = config.concurrent == Concurrent::Always;
+        let heap = heap(config.concurrent(Concurrent::Off));
+        let mutator = attach(&heap);
+        let node = node_type(&heap);
+        let at = |address: usize| NonNull::new(address as *mut u8).unwrap();
+        let mut roots = Slots::new(&heap, 5);
+        let [ordered, at_once, key, value] = core::array::from_fn(|i| {
+            roots.set(i, new(&mutator, node));
+            roots.get(i)
+        });
+        roots.set(4, ephemeron(&mutator, key, value));
+        let cell = roots.get(4);
+        link(&mutator, ordered, 0, cell);
+        link(&mutator, at_once, 0, key);
+        for (object, order) in [(ordered, FinalizeOrder::Ordered), (at_once, FinalizeOrder::AtOnce)] {
+            mutator.finalize(at(object), OWN, order, object).unwrap();
+        }
+        (0..5).for_each(|i| roots.set(i, 0));
+        match (config.generational == Generational::Always, concurrent) {
+            (true, _) => mutator.collect_young().unwrap(),
+            (_, false) => mutator.collect().unwrap(),
+            (_, true) => {
+                assert_eq!(mutator.incremental_marking().begin(), Ok(true));
+                while mutator.incremental_marking().step(1).unwrap() {}
+                mutator.incremental_marking().finish().unwrap();
+            }
+        }
+        for i in 0..2 {
+            roots.set(i, mutator.next_finalized(OWN).unwrap().unwrap().object.unwrap().as_ptr() as usize);
+        }
+        assert!(is_alive(&heap, key) && is_alive(&heap, value), "{config:?}");
+        assert_eq!(mutator.ephemeron_value(at(cell)), Ok(Some(at(value))), "{config:?}");
+        mutator.collect().unwrap();
+        assert_eq!(mutator.ephemeron_value(at(cell)), Ok(Some(at(value))), "{config:?}");
+        assert_swept_and_valid(&heap);
+    }
+}
+
 /// When an object was made that the program queues during a marking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Made {
