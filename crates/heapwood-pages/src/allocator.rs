@@ -4,14 +4,14 @@
 //! tree summarises the bits; no page below the hint is free; the counters match the bits; a failed operation has
 //! changed none of these.
 
-use crate::chunk::{Chunk, Obstacle};
-use crate::error::{AllocateError, FreeError, GrowError, NewError};
+use crate::chunk::Chunk;
+use crate::error::{AllocateError, FreeError};
 use crate::geometry::{Geometry, TreeShape};
 use crate::lazy_array::LazyArray;
 use crate::tree::{RunStart, Tree};
 use crate::units::{PageCount, PageIndex};
 use core::fmt;
-use heapwood_os::KernelRef;
+use heapwood_os::{KernelRef, OsError};
 
 /// Pages that were allocated together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,20 +56,18 @@ pub(crate) fn parts<G: Geometry>(first: usize, count: usize) -> impl Iterator<It
 impl<G: Geometry> PageAllocator<G> {
     const CHUNK_PAGES: usize = TreeShape::<G>::CHUNK_PAGES;
 
-    /// Reserves the tables for a reservation of `reservation` pages. No page exists yet.
+    /// Reserves the tables for a reservation of `reservation` pages, at most what the geometry covers. No page exists yet.
     ///
     /// # Errors
-    /// The reservation is larger than the geometry allows, or the kernel refuses address space.
-    pub fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, NewError> {
+    /// The kernel refuses address space.
+    pub fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, OsError> {
         const { TreeShape::<G>::CHECK };
-        let most = PageCount(TreeShape::<G>::ALL_PAGES);
-        if reservation > most {
-            return Err(NewError::ReservationTooLarge { reservation, most });
-        }
+        let most = TreeShape::<G>::ALL_PAGES;
+        assert!(reservation.0 <= most, "a reservation of {reservation} is larger than the geometry's {most}");
         let chunks = reservation.0.div_ceil(Self::CHUNK_PAGES).max(1);
         Ok(PageAllocator {
-            chunks: LazyArray::new(kernel, chunks).map_err(NewError::Refused)?,
-            tree: Tree::new(kernel, reservation.0).map_err(NewError::Refused)?,
+            chunks: LazyArray::new(kernel, chunks)?,
+            tree: Tree::new(kernel, reservation.0)?,
             hint: reservation.0,
             free: 0,
             scavenged: 0,
@@ -118,19 +116,16 @@ impl<G: Geometry> PageAllocator<G> {
         self.chunks.get(page.chunk::<G>().0).is_some_and(|c| c.is_grown(place) && c.is_set(place))
     }
 
-    /// Adds `count` free pages from `first` on, anywhere in the reservation. They count as scavenged.
+    /// Adds `count` free pages from `first` on, anywhere in the reservation where none exist. They count as scavenged.
     ///
     /// # Errors
-    /// The range is empty, leaves the reservation or holds an existing page, or the kernel refuses memory for the
-    /// tables. Nothing is added then.
-    pub fn grow(&mut self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
-        self.check_grow(first, count)?;
+    /// The kernel refuses memory for the tables. Nothing is added then.
+    pub fn grow(&mut self, first: PageIndex, count: PageCount) -> Result<(), OsError> {
+        self.check_grow(first, count);
         let (first, count) = (first.0, count.0);
         let chunks = first >> G::LOG_CHUNK_PAGES..((first + count - 1) >> G::LOG_CHUNK_PAGES) + 1;
-        self.chunks
-            .commit_filled(chunks.clone(), Chunk::ABSENT)
-            .and_then(|()| self.tree.commit(chunks))
-            .map_err(|cause| GrowError::Refused { page: PageIndex(first), cause })?;
+        self.chunks.commit_filled(chunks.clone(), Chunk::ABSENT)?;
+        self.tree.commit(chunks)?;
         // Nothing fails from here on.
         for (chunk, from, len) in parts::<G>(first, count) {
             if let Some(c) = self.chunks.get_mut(chunk) {
@@ -145,28 +140,25 @@ impl<G: Geometry> PageAllocator<G> {
         Ok(())
     }
 
-    /// Checks that the range can be added, as far as the kernel gives memory.
-    pub(crate) fn check_grow(&self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
-        if count.0 == 0 {
-            return Err(GrowError::Zero);
-        }
-        if let Some(page) = self.outside(first, count) {
-            return Err(GrowError::BeyondReservation { page });
-        }
-        for (chunk, from, len) in parts::<G>(first.0, count.0) {
-            if let Some(page) = self.chunks.get(chunk).and_then(|c| c.first_grown(from, len)) {
-                let page = PageIndex(chunk * Self::CHUNK_PAGES + page);
-                return Err(GrowError::AlreadyGrown { page });
-            }
-        }
-        Ok(())
+    /// Checks that the range is one that can be added.
+    pub(crate) fn check_grow(&self, first: PageIndex, count: PageCount) {
+        assert!(
+            count.0 > 0 && self.outside(first, count).is_none(),
+            "{count} from {first} on: no such range"
+        );
+        let is_new = |(chunk, from, len): (usize, usize, usize)| {
+            self.chunks.get(chunk).is_none_or(|bits| bits.first_grown(from, len).is_none())
+        };
+        assert!(
+            parts::<G>(first.0, count.0).all(is_new),
+            "pages among {count} from {first} on exist already"
+        );
     }
 
     /// Allocates the first run of `count` free pages in address order.
     ///
     /// # Errors
-    /// The request is for no page or for more than the reservation, or no run is long enough. Nothing is allocated
-    /// then.
+    /// The request is for no page, or no run is long enough. Nothing is allocated then.
     #[inline]
     pub fn allocate(&mut self, count: PageCount) -> Result<PageRun, AllocateError> {
         // Zero wraps around, so one comparison covers it, too.
@@ -381,28 +373,16 @@ impl<G: Geometry> PageAllocator<G> {
 
     /// The first page of a range in the reservation that does not exist or is not in the expected state: `in_use` or
     /// free.
-    pub(crate) fn obstacle(&self, first: usize, count: usize, in_use: bool) -> Option<Obstacle> {
+    pub(crate) fn obstacle(&self, first: usize, count: usize, in_use: bool) -> Option<usize> {
         parts::<G>(first, count).find_map(|(chunk, from, len)| {
-            let base = chunk * Self::CHUNK_PAGES;
-            match self.chunks.get(chunk) {
-                None => Some(Obstacle::NotGrown(base + from)),
-                Some(c) => match c.obstacle(from, len, in_use)? {
-                    Obstacle::NotGrown(page) => Some(Obstacle::NotGrown(base + page)),
-                    Obstacle::WrongState(page) => Some(Obstacle::WrongState(base + page)),
-                },
-            }
+            let place = self.chunks.get(chunk).map_or(Some(from), |bits| bits.obstacle(from, len, in_use))?;
+            Some(chunk * Self::CHUNK_PAGES + place)
         })
     }
 
     #[cold]
     fn no_run(&self, asked: PageCount) -> AllocateError {
-        if asked.0 == 0 {
-            AllocateError::Zero
-        } else if asked.0 > self.reservation {
-            AllocateError::BeyondReservation { asked, reservation: self.reservation() }
-        } else {
-            AllocateError::NoRun { asked, free: self.free_pages() }
-        }
+        AllocateError { asked, free: self.free_pages() }
     }
 }
 

@@ -23,13 +23,6 @@ pub(crate) struct Chunk<G: Geometry> {
     scavenged: G::Words,
 }
 
-/// The reason why a range cannot be marked, and the first such page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Obstacle {
-    NotGrown(usize),
-    WrongState(usize),
-}
-
 impl<G: Geometry> Chunk<G> {
     const PAGES: usize = TreeShape::<G>::CHUNK_PAGES;
 
@@ -70,12 +63,11 @@ impl<G: Geometry> Chunk<G> {
 
     /// The first page of the range that cannot be freed (`in_use`) or claimed (not `in_use`).
     #[inline]
-    pub(crate) fn obstacle(&self, first: usize, count: usize, in_use: bool) -> Option<Obstacle> {
+    pub(crate) fn obstacle(&self, first: usize, count: usize, in_use: bool) -> Option<usize> {
         let (bits, scavenged) = (self.in_use.as_ref(), self.scavenged.as_ref());
         // A page in use exists unless it counts as scavenged; a free page exists.
         let wrong = |word: usize| if in_use { !bits[word] | scavenged[word] } else { bits[word] };
-        let page = pieces(first, count).find_map(|(word, mask)| lowest(word, wrong(word) & mask))?;
-        Some(if self.is_grown(page) { Obstacle::WrongState(page) } else { Obstacle::NotGrown(page) })
+        pieces(first, count).find_map(|(word, mask)| lowest(word, wrong(word) & mask))
     }
 
     /// Adds the pages, free and scavenged.
@@ -426,7 +418,7 @@ fn longest_run(ones: u64, least: u32) -> u32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geometry::{Bits48, Tiny};
+    use crate::geometry::Bits48;
     use proptest::prelude::*;
 
     fn chunk_of(in_use: [u64; 8]) -> Chunk<Bits48> {
@@ -497,7 +489,7 @@ mod tests {
             prop_assert!((first..first + count).all(|p| c.is_set(p)));
             let before = c.summarize();
             prop_assert_eq!(c.obstacle(first, count, true), None);
-            prop_assert_eq!(c.obstacle(first, count, false), Some(Obstacle::WrongState(first)));
+            prop_assert_eq!(c.obstacle(first, count, false), Some(first));
             c.free(first, count);
             prop_assert_eq!(c.after_freed(first, count, before), slow_summary(&free_bits(&c)));
         }
@@ -509,47 +501,5 @@ mod tests {
             })).unwrap_or(0);
             prop_assert_eq!(longest_run(ones, least), slow.max(least));
         }
-    }
-
-    #[test]
-    fn a_tiny_chunk_in_every_state() {
-        for bits in 0u64..16 {
-            let c = Chunk::<Tiny> { in_use: [bits | !15], scavenged: [!15] };
-            let free: Vec<bool> = (0..4).map(|p| !c.is_set(p)).collect();
-            assert_eq!(c.summarize(), slow_summary(&free), "{bits:04b}");
-            assert!(c.padding_is_set());
-            for n in 1..=4 {
-                assert_eq!(c.find(0, n), slow_find(&free, n), "{bits:04b} {n}");
-            }
-            for p in (0..4).filter(|&p| !free[p]) {
-                let mut after = c;
-                after.free(p, 1);
-                assert_eq!(after.after_freed(p, 1, c.summarize()), after.summarize());
-            }
-        }
-    }
-
-    #[test]
-    fn ranges_within_and_across_words() {
-        assert_eq!(pieces(3, 2).collect::<Vec<_>>(), [(0, 0b11000)]);
-        assert_eq!(pieces(0, 64).collect::<Vec<_>>(), [(0, u64::MAX)]);
-        assert_eq!(pieces(63, 2).collect::<Vec<_>>(), [(0, 1 << 63), (1, 1)]);
-        assert_eq!(pieces(10, 130).collect::<Vec<_>>(), [(0, u64::MAX << 10), (1, u64::MAX), (2, 0xfff)]);
-        assert_eq!(pieces(511, 1).collect::<Vec<_>>(), [(7, 1 << 63)]);
-    }
-
-    #[test]
-    fn growing_marks_the_rest_of_the_chunk_in_use() {
-        let mut c = Chunk::<Bits48>::ABSENT;
-        assert_eq!(c.first_grown(0, 512), None);
-        c.grow(100, 50);
-        assert_eq!(c.summarize(), Summary::new(0, 50, 0));
-        assert_eq!(c.first_grown(0, 512), Some(100));
-        assert_eq!(c.first_grown(150, 362), None);
-        assert_eq!(c.obstacle(90, 20, false), Some(Obstacle::NotGrown(90)));
-        assert_eq!(c.obstacle(149, 2, false), Some(Obstacle::NotGrown(150)));
-        c.grow(150, 362);
-        assert_eq!(c.summarize(), Summary::new(0, 412, 412));
-        assert!(!c.is_grown(99) && c.is_grown(100) && c.is_grown(511));
     }
 }

@@ -2,8 +2,6 @@
 //! page outside the reservation does not exist.
 
 use crate::allocator::{PageAllocator, PageRun};
-use crate::chunk::Obstacle;
-use crate::error::ClaimError;
 use crate::geometry::Geometry;
 use crate::units::{PageCount, PageIndex};
 
@@ -21,22 +19,13 @@ impl<G: Geometry> PageAllocator<G> {
         self.chunks.get(page.chunk::<G>().0).is_some_and(|c| !c.is_set(place) && c.is_scavenged(place))
     }
 
-    /// Allocates exactly the pages from `first` on, to rebuild a known state or to reserve pages.
-    ///
-    /// # Errors
-    /// The range is empty, leaves the reservation, or holds a page that does not exist or is in use. Nothing is
-    /// allocated then.
-    pub fn claim(&mut self, first: PageIndex, count: PageCount) -> Result<PageRun, ClaimError> {
-        if count.0 == 0 {
-            return Err(ClaimError::Zero);
-        }
-        if let Some(page) = self.outside(first, count) {
-            return Err(ClaimError::BeyondReservation { page });
-        }
-        match self.obstacle(first.0, count.0, false) {
-            Some(Obstacle::NotGrown(page)) => Err(ClaimError::NotGrown { page: PageIndex(page) }),
-            Some(Obstacle::WrongState(page)) => Err(ClaimError::InUse { page: PageIndex(page) }),
-            None => Ok(self.take_exactly(first.0, count)),
-        }
+    /// Allocates exactly the pages from `first` on, which are free, to rebuild a known state.
+    pub fn claim(&mut self, first: PageIndex, count: PageCount) -> PageRun {
+        let is_free = count.0 > 0 && self.outside(first, count).is_none();
+        assert!(
+            is_free && self.obstacle(first.0, count.0, false).is_none(),
+            "{count} from {first} on are not free"
+        );
+        self.take_exactly(first.0, count)
     }
 }

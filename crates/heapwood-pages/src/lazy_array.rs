@@ -199,30 +199,6 @@ mod tests {
     }
 
     #[test]
-    fn long_arrays_have_long_granules() {
-        let mut a = LazyArray::<u64>::new(&SYSTEM, 1 << 26).unwrap();
-        a.commit((1 << 26) - 1..1 << 26).unwrap();
-        assert_eq!(a.existing().count(), 1 << 17);
-        a.fill((1 << 26) - 2..1 << 26, 3);
-        assert_eq!(a.block((1 << 26) - 3, 3), [0, 3, 3]);
-    }
-
-    #[test]
-    fn committing_requests_only_missing_granules() {
-        let kernel: &'static heapwood_os_testing::faulty::Faulty = Box::leak(Box::default());
-        let mut a = LazyArray::<u64>::new(kernel, 1 << 14).unwrap();
-        a.commit(512..1024).unwrap();
-        let before = kernel.requests();
-        a.commit(600..700).unwrap();
-        assert_eq!(kernel.requests(), before);
-        kernel.refuse(1);
-        assert!(a.commit(0..2048).is_err());
-        assert!(a.get(0).is_some() && a.get(1024).is_none());
-        a.commit(0..2048).unwrap();
-        assert_eq!(a.existing().count(), 2048);
-    }
-
-    #[test]
     fn new_elements_have_the_value_asked_for() {
         let mut a = LazyArray::<u64>::new(&SYSTEM, 1 << 14).unwrap();
         a.commit_filled(512..513, 7).unwrap();

@@ -22,19 +22,18 @@
 //! | [`scavenge`] | the choice of free pages to release |
 //! | `index` | the chunks that may have pages to release, found without a lock |
 //! | [`shared`] | [`SharedPages`]: the allocator behind a lock, for many threads |
-//! | `snapshot` | the pages at one moment, and an allocator made from them |
+//! | [`snapshot`] | the pages at one moment |
 //! | [`residency`] | what of the pages the kernel has in memory |
 //! | `inspect` | the state of single pages, and the allocation of given ones |
 //! | [`paced_work`] | slices of background work with rests between them, under any clock |
-//! | [`duty_cycle`] | the share of a CPU that background work takes |
-//! | [`error`] | errors, and inconsistencies of an allocator |
+//! | [`error`] | why no pages were allocated, wrong frees, inconsistencies |
 //! | [`walker`] | recomputes everything from the bits |
 //! | `chunk` | the bits of one chunk |
 //! | `lazy_array` | lazily committed arrays; with `index`, the crate's only unsafe code |
 //! | `tree` | the tree of summaries, and the search for a run |
 //!
 //! ```
-//! use heapwood_pages::{AllocateError, Bits48, PageAllocator, PageCount, PageIndex};
+//! use heapwood_pages::{Bits48, PageAllocator, PageCount, PageIndex};
 //!
 //! // A reservation of 1 GiB. So far 16 MiB of it exist, in two parts.
 //! let reservation = PageCount::from_bytes(1 << 30);
@@ -45,7 +44,7 @@
 //! assert_eq!(pages.allocate(PageCount(1000))?.first, PageIndex(0));
 //! assert_eq!(pages.allocate(PageCount(100))?.first, PageIndex(50_000));
 //! assert_eq!(pages.allocate(PageCount(24))?.first, PageIndex(1000));
-//! assert!(matches!(pages.allocate(PageCount(925)), Err(AllocateError::NoRun { .. })));
+//! assert_eq!(pages.allocate(PageCount(925)).unwrap_err().free, PageCount(924));
 //!
 //! pages.free(PageIndex(0), PageCount(1000))?;
 //! assert_eq!(pages.free_pages(), PageCount(1924));
@@ -59,7 +58,6 @@ pub mod allocator;
 mod batch;
 pub mod cache;
 mod chunk;
-pub mod duty_cycle;
 pub mod error;
 pub mod geometry;
 #[allow(unsafe_code, reason = "entries of reserved, partly committed memory")]
@@ -85,9 +83,7 @@ pub mod walker;
 
 pub use allocator::{PageAllocator, PageRun};
 pub use cache::PageCache;
-pub use duty_cycle::DutyCycle;
-pub use error::{AllocateError, FreeError, GrowError, NewError, ValidationError};
-pub use error::{ClaimError, SnapshotError};
+pub use error::{AllocateError, FreeError, ValidationError};
 pub use geometry::{Bits32, Bits48, Geometry, Tiny};
 pub use long_cache::LongCache;
 pub use paced_work::{Clock, PacedWork};

@@ -54,14 +54,8 @@ impl<G: Geometry> LongCache<G> {
     }
 
     /// The first page of the chunk.
-    pub fn base(&self) -> PageIndex {
+    pub(crate) fn base(&self) -> PageIndex {
         PageIndex(self.base)
-    }
-
-    /// Whether the page is in the cache.
-    pub fn has(&self, page: PageIndex) -> bool {
-        let at = page.0.checked_sub(self.base).filter(|&at| at < TreeShape::<G>::CHUNK_PAGES);
-        self.pages > 0 && at.is_some_and(|at| !self.bits.is_set(at))
     }
 
     /// The number of cached pages.

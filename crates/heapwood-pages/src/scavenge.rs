@@ -26,26 +26,12 @@ const DENSE: usize = 31;
 #[derive(Debug, PartialEq, Eq)]
 #[must_use = "the pages stay in use until end_release"]
 pub struct PendingRelease {
-    first: PageIndex,
-    count: PageCount,
-    resident: PageCount,
-}
-
-impl PendingRelease {
     /// The first page.
-    pub fn first(&self) -> PageIndex {
-        self.first
-    }
-
+    pub first: PageIndex,
     /// The number of pages, including scavenged ones.
-    pub fn count(&self) -> PageCount {
-        self.count
-    }
-
+    pub count: PageCount,
     /// The number of pages that may be resident.
-    pub fn resident(&self) -> PageCount {
-        self.resident
-    }
+    pub resident: PageCount,
 }
 
 /// The limits of a release.

@@ -5,7 +5,7 @@
 
 use crate::allocator::{PageAllocator, PageRun, parts};
 use crate::cache::PageCache;
-use crate::error::{AllocateError, FreeError, GrowError, NewError};
+use crate::error::{AllocateError, FreeError, ValidationError};
 use crate::geometry::{Geometry, TreeShape};
 use crate::index::ScavengeIndex;
 use crate::lock_order::PAGES;
@@ -13,36 +13,17 @@ use crate::long_cache::LongCache;
 use crate::scavenge::{PendingRelease, ScavengePolicy};
 use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::ops::Range;
+use core::slice;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_os::threads::timed_lock::TimedGuard;
 use heapwood_os::{ForkLock, KernelRef, Mapped, OsError, TimedLock, for_each_mapping_of};
 
 /// A page allocator for many threads.
 pub struct SharedPages<G: Geometry> {
     locked: TimedLock<LockedPages<G>, PAGES>,
     index: ScavengeIndex<G>,
-    counters: Counters,
-}
-
-/// Counters as of the last release of the lock, for readers without the lock.
-struct Counters {
+    /// Pages in use, and pages that may be resident, as of the last change: for readers without the lock.
     in_use: AtomicUsize,
     resident: AtomicUsize,
-}
-
-impl Counters {
-    fn new<G: Geometry>(pages: &PageAllocator<G>) -> Self {
-        let counters = Counters { in_use: AtomicUsize::new(0), resident: AtomicUsize::new(0) };
-        counters.update(pages, 0);
-        counters
-    }
-
-    #[inline]
-    fn update<G: Geometry>(&self, pages: &PageAllocator<G>, releasing: usize) {
-        let grown = pages.grown_pages().0;
-        self.in_use.store(grown - pages.free_pages().0 - releasing, Ordering::Relaxed);
-        self.resident.store(grown - pages.scavenged_pages().0, Ordering::Relaxed);
-    }
 }
 
 struct LockedPages<G: Geometry> {
@@ -50,31 +31,6 @@ struct LockedPages<G: Geometry> {
     /// Pages that are being released, which the allocator counts as in use.
     releasing: usize,
     lock_acquisitions: u64,
-}
-
-/// The lock, held; as it is let go, others learn how many pages are in use.
-struct PagesGuard<'a, G: Geometry> {
-    locked: TimedGuard<'a, LockedPages<G>, PAGES>,
-    counters: &'a Counters,
-}
-
-impl<G: Geometry> core::ops::Deref for PagesGuard<'_, G> {
-    type Target = LockedPages<G>;
-    fn deref(&self) -> &LockedPages<G> {
-        &self.locked
-    }
-}
-
-impl<G: Geometry> core::ops::DerefMut for PagesGuard<'_, G> {
-    fn deref_mut(&mut self) -> &mut LockedPages<G> {
-        &mut self.locked
-    }
-}
-
-impl<G: Geometry> Drop for PagesGuard<'_, G> {
-    fn drop(&mut self) {
-        self.counters.update(&self.locked.pages, self.locked.releasing);
-    }
 }
 
 /// Statistics of the pages.
@@ -118,8 +74,8 @@ impl<G: Geometry> SharedPages<G> {
     ///
     /// # Errors
     /// As [`PageAllocator::new`].
-    pub fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, NewError> {
-        Self::over(kernel, PageAllocator::new(kernel, reservation)?).map_err(NewError::Refused)
+    pub fn new(kernel: KernelRef, reservation: PageCount) -> Result<Self, OsError> {
+        Self::over(kernel, PageAllocator::new(kernel, reservation)?)
     }
 
     /// Shares an existing allocator.
@@ -135,17 +91,29 @@ impl<G: Geometry> SharedPages<G> {
         for chunk in pages.chunks_with_tables().filter(|&chunk| pages.has_releasable(chunk)) {
             index.note(chunk, || false);
         }
-        Ok(SharedPages {
-            counters: Counters::new(&pages),
-            locked: TimedLock::new(LockedPages { pages, releasing: 0, lock_acquisitions: 0 }),
-            index,
-        })
+        let locked = LockedPages { pages, releasing: 0, lock_acquisitions: 0 };
+        let (in_use, resident) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let shared = SharedPages { locked: TimedLock::new(locked), index, in_use, resident };
+        shared.count(&shared.locked.lock());
+        Ok(shared)
     }
 
-    fn lock(&self) -> PagesGuard<'_, G> {
+    /// Changes the pages under the lock; as it is let go, others learn how many are in use.
+    #[inline]
+    fn change<R>(&self, change: impl FnOnce(&mut LockedPages<G>) -> R) -> R {
         let mut locked = self.locked.lock();
         locked.lock_acquisitions += 1;
-        PagesGuard { locked, counters: &self.counters }
+        let result = change(&mut locked);
+        self.count(&locked);
+        result
+    }
+
+    #[inline]
+    fn count(&self, locked: &LockedPages<G>) {
+        let LockedPages { pages, releasing, .. } = locked;
+        let grown = pages.grown_pages().0;
+        self.in_use.store(grown - pages.free_pages().0 - releasing, Ordering::Relaxed);
+        self.resident.store(grown - pages.scavenged_pages().0, Ordering::Relaxed);
     }
 
     /// The lock, for a fork.
@@ -162,13 +130,13 @@ impl<G: Geometry> SharedPages<G> {
     /// slightly old.
     #[inline]
     pub fn in_use(&self) -> PageCount {
-        PageCount(self.counters.in_use.load(Ordering::Relaxed))
+        PageCount(self.in_use.load(Ordering::Relaxed))
     }
 
     /// The pages that may be resident, in use or not. Read without the lock.
     #[inline]
     pub fn resident(&self) -> PageCount {
-        PageCount(self.counters.resident.load(Ordering::Relaxed))
+        PageCount(self.resident.load(Ordering::Relaxed))
     }
 
     /// Whether pages are being released: a failed allocation may succeed in a moment.
@@ -178,7 +146,7 @@ impl<G: Geometry> SharedPages<G> {
 
     /// Allocates a run of pages and caches none: [`PageAllocator::allocate`].
     pub fn allocate_uncached(&self, count: PageCount) -> Result<PageRun, AllocateError> {
-        self.lock().pages.allocate(count)
+        self.change(|locked| locked.pages.allocate(count))
     }
 
     /// Allocates pages that begin at a multiple of their number: [`PageAllocator::allocate_aligned`].
@@ -186,44 +154,38 @@ impl<G: Geometry> SharedPages<G> {
     /// # Errors
     /// As there.
     pub fn allocate_aligned(&self, count: PageCount) -> Result<PageRun, AllocateError> {
-        self.lock().pages.allocate_aligned(count)
+        self.change(|locked| locked.pages.allocate_aligned(count))
     }
 
     /// Adds free pages: [`PageAllocator::grow`].
-    pub fn grow(&self, first: PageIndex, count: PageCount) -> Result<(), GrowError> {
-        let mut locked = self.lock();
-        locked.pages.check_grow(first, count)?;
-        self.index.grow(first, count).map_err(|cause| GrowError::Refused { page: first, cause })?;
-        locked.pages.grow(first, count)
+    ///
+    /// # Errors
+    /// As there.
+    pub fn grow(&self, first: PageIndex, count: PageCount) -> Result<(), OsError> {
+        self.change(|LockedPages { pages, .. }| {
+            pages.check_grow(first, count);
+            self.index.grow(first, count)?;
+            pages.grow(first, count)
+        })
     }
 
     /// Allocates a run of pages from the cache, without the lock, or else by [`PageAllocator::allocate_into`].
+    ///
+    /// # Errors
+    /// As there.
     #[inline]
     pub fn allocate(&self, cache: &mut PageCache, count: PageCount) -> Result<PageRun, AllocateError> {
         match cache.allocate(count) {
             Some(run) => Ok(run),
-            None => self.allocate_into(cache, count),
+            None => self.allocate_with(slice::from_mut(cache), count, PageCount(PageCache::BLOCK)),
         }
     }
 
-    #[cold]
-    fn allocate_into(&self, cache: &mut PageCache, count: PageCount) -> Result<PageRun, AllocateError> {
-        let mut locked = self.lock();
-        // Resident pages may be returned from the cache; an empty one has no block.
-        if !cache.is_empty() {
-            self.note(&locked.pages, cache.base(), PageCount(1));
-        }
-        locked.pages.allocate_into(cache, count)
-    }
-
-    /// Returns all pages of a cache, as its mutator leaves.
+    /// Returns all pages of a cache.
     pub fn flush(&self, cache: &mut PageCache) {
-        if cache.is_empty() {
-            return;
+        if !cache.is_empty() {
+            self.flush_all(slice::from_mut(cache));
         }
-        let mut locked = self.lock();
-        self.note(&locked.pages, cache.base(), PageCount(1));
-        locked.pages.flush(cache);
     }
 
     /// Allocates a run of pages for a mutator whose caches cannot serve the request, and fills the caches until they
@@ -238,15 +200,22 @@ impl<G: Geometry> SharedPages<G> {
         count: PageCount,
         most: PageCount,
     ) -> Result<PageRun, AllocateError> {
-        let mut locked = self.lock();
-        let Some((first, others)) = caches.split_first_mut() else { return locked.pages.allocate(count) };
-        if !first.is_empty() {
-            self.note(&locked.pages, first.base(), PageCount(1));
-        }
-        let run = locked.pages.allocate_into(first, count)?;
+        self.change(|LockedPages { pages, .. }| self.fill(pages, caches, count, most))
+    }
+
+    fn fill(
+        &self,
+        pages: &mut PageAllocator<G>,
+        caches: &mut [PageCache],
+        count: PageCount,
+        most: PageCount,
+    ) -> Result<PageRun, AllocateError> {
+        let Some((first, others)) = caches.split_first_mut() else { return pages.allocate(count) };
+        self.note_cached(pages, first.base(), first.pages());
+        let run = pages.allocate_into(first, count)?;
         let mut held = first.pages().0 + others.iter().map(|cache| cache.pages().0).sum::<usize>();
         for cache in others.iter_mut().filter(|cache| cache.is_empty()) {
-            if held >= most.0 || !locked.pages.fill(cache) {
+            if held >= most.0 || !pages.fill(cache) {
                 break;
             }
             held += cache.pages().0;
@@ -259,8 +228,8 @@ impl<G: Geometry> SharedPages<G> {
             let keep = cache.pages().0.saturating_sub(held - most.0);
             held -= cache.pages().0 - keep;
             let mut rest = cache.split_off(PageCount(keep));
-            self.note(&locked.pages, rest.base(), PageCount(1));
-            locked.pages.flush(&mut rest);
+            self.note_cached(pages, rest.base(), rest.pages());
+            pages.flush(&mut rest);
         }
         Ok(run)
     }
@@ -277,45 +246,46 @@ impl<G: Geometry> SharedPages<G> {
         count: PageCount,
         most: PageCount,
     ) -> Result<PageRun, AllocateError> {
-        let mut locked = self.lock();
-        if !cache.is_empty() {
-            self.note(&locked.pages, cache.base(), PageCount(1));
-        }
-        locked.pages.allocate_long(cache, count, most)
+        self.change(|LockedPages { pages, .. }| {
+            self.note_cached(pages, cache.base(), cache.pages());
+            pages.allocate_long(cache, count, most)
+        })
     }
 
     /// Returns the pages of several caches in one lock acquisition.
     pub fn flush_all(&self, caches: &mut [PageCache]) {
-        let mut locked = self.lock();
-        for cache in caches.iter_mut().filter(|cache| !cache.is_empty()) {
-            self.note(&locked.pages, cache.base(), PageCount(1));
-            locked.pages.flush(cache);
-        }
+        self.change(|LockedPages { pages, .. }| {
+            for cache in caches {
+                self.note_cached(pages, cache.base(), cache.pages());
+                pages.flush(cache);
+            }
+        });
     }
 
     /// The same for caches of long runs.
     pub fn flush_all_long(&self, caches: &mut [LongCache<G>]) {
-        let mut locked = self.lock();
-        for cache in caches.iter_mut().filter(|cache| !cache.is_empty()) {
-            self.note(&locked.pages, cache.base(), PageCount(1));
-            locked.pages.flush_long(cache);
-        }
+        self.change(|LockedPages { pages, .. }| {
+            for cache in caches {
+                self.note_cached(pages, cache.base(), cache.pages());
+                pages.flush_long(cache);
+            }
+        });
     }
 
     /// Frees pages: [`PageAllocator::free`].
     pub fn free(&self, first: PageIndex, count: PageCount) -> Result<(), FreeError> {
-        let mut locked = self.lock();
-        self.note(&locked.pages, first, count);
-        locked.pages.free(first, count)
+        self.change(|LockedPages { pages, .. }| {
+            self.note(pages, first, count);
+            pages.free(first, count)
+        })
     }
 
     /// Frees many runs in one lock acquisition: [`PageAllocator::free_batch`].
     pub fn free_batch(&self, runs: &[(PageIndex, PageCount)]) -> Result<(), FreeError> {
-        let mut locked = self.lock();
-        for &(first, count) in runs {
-            self.note(&locked.pages, first, count);
-        }
-        locked.pages.free_batch(runs)
+        self.change(|LockedPages { pages, .. }| {
+            runs.iter().for_each(|&(first, count)| self.note(pages, first, count));
+            pages.free_batch(runs)
+        })
     }
 
     /// Notes chunks whose pages are to be freed; a superfluous note does no harm.
@@ -327,6 +297,11 @@ impl<G: Geometry> SharedPages<G> {
         for (chunk, ..) in parts::<G>(first.0, count.0) {
             self.index.note(ChunkIndex(chunk), || pages.is_dense(ChunkIndex(chunk)));
         }
+    }
+
+    /// Notes the chunk of a cache whose pages are to be freed, if it has some.
+    fn note_cached(&self, pages: &PageAllocator<G>, base: PageIndex, cached: PageCount) {
+        self.note(pages, base, PageCount(cached.0.min(1)));
     }
 
     /// Begins a new cycle, by which the age of density is counted.
@@ -344,16 +319,17 @@ impl<G: Geometry> SharedPages<G> {
         release: impl FnOnce(PageIndex, PageCount) -> bool,
     ) -> Option<(PageCount, bool)> {
         let run = self.begin_release(effort, policy)?;
-        let (pages, first, count) = (run.resident(), run.first(), run.count());
+        let PendingRelease { first, count, resident } = run;
         let taken = release(first, count);
-        let mut locked = self.lock();
-        locked.pages.end_release(run, taken);
-        locked.releasing -= count.0;
-        if !taken {
-            // Not earlier: until now the run counts as in use, and would make the chunk dense.
-            self.note(&locked.pages, first, count);
-        }
-        Some((pages, taken))
+        self.change(|locked| {
+            locked.pages.end_release(run, taken);
+            locked.releasing -= count.0;
+            if !taken {
+                // Not earlier: until now the run counts as in use, and would make the chunk dense.
+                self.note(&locked.pages, first, count);
+            }
+        });
+        Some((resident, taken))
     }
 
     /// The first step of a release: finds candidates without the lock, and checks each under it.
@@ -363,16 +339,19 @@ impl<G: Geometry> SharedPages<G> {
         loop {
             let chunk = self.index.candidate(below, full)?;
             below = chunk;
-            let mut locked = self.lock();
-            if !full && locked.pages.is_dense(chunk) {
-                continue;
-            }
-            match locked.pages.begin_release(chunk, policy) {
-                Some(release) => {
-                    locked.releasing += release.count().0;
-                    return Some(release);
+            let release = self.change(|locked| {
+                if !full && locked.pages.is_dense(chunk) {
+                    return None;
                 }
-                None => self.index.clear(chunk),
+                let release = locked.pages.begin_release(chunk, policy);
+                match &release {
+                    Some(release) => locked.releasing += release.count.0,
+                    None => self.index.clear(chunk),
+                }
+                release
+            });
+            if release.is_some() {
+                return release;
             }
         }
     }
@@ -405,16 +384,14 @@ impl<G: Geometry> SharedPages<G> {
     ///
     /// # Errors
     /// The first inconsistency: [`PageAllocator::is_valid`].
-    pub fn is_valid(&self) -> Result<(), crate::ValidationError> {
+    pub fn is_valid(&self) -> Result<(), ValidationError> {
         let locked = self.locked.lock();
         locked.pages.is_valid()?;
         let forgotten = locked
             .pages
             .chunks_with_tables()
             .find(|&chunk| locked.pages.has_releasable(chunk) && !self.index.is_noted(chunk));
-        match forgotten {
-            Some(chunk) => Err(crate::ValidationError::NotNoted { page: chunk.first_page::<G>() }),
-            None => Ok(()),
-        }
+        let what = "its chunk has pages to release, but no note in the index";
+        forgotten.map_or(Ok(()), |chunk| Err(ValidationError { what, page: chunk.first_page::<G>() }))
     }
 }

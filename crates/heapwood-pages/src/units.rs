@@ -73,21 +73,3 @@ impl fmt::Display for ChunkIndex {
         write!(f, "chunk {}", self.0)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::geometry::Bits48;
-
-    #[test]
-    fn pages_chunks_and_bytes_convert() {
-        let page = PageIndex(3 * 512 + 7);
-        assert_eq!(page.chunk::<Bits48>(), ChunkIndex(3));
-        assert_eq!(page.in_chunk::<Bits48>(), 7);
-        assert_eq!(ChunkIndex(3).first_page::<Bits48>(), PageIndex(1536));
-        assert_eq!(PageIndex(2).byte_offset(), 16384);
-        assert_eq!(PageCount::from_bytes(8193), PageCount(2));
-        assert_eq!(PageCount(2).bytes(), 16384);
-        assert_eq!(PageCount(1).to_string(), "1 page");
-    }
-}

@@ -4,9 +4,9 @@
 
 use crate::allocator::PageAllocator;
 use crate::error::ValidationError;
-use crate::geometry::{Geometry, TreeShape};
+use crate::geometry::{Geometry, MAX_LEVELS, TreeShape};
 use crate::summary::Summary;
-use crate::units::{ChunkIndex, PageCount, PageIndex};
+use crate::units::{ChunkIndex, PageIndex};
 
 /// The free runs of the pages so far.
 #[derive(Clone, Copy, Default)]
@@ -38,6 +38,10 @@ impl Runs {
     }
 }
 
+fn check(ok: bool, page: PageIndex, what: &'static str) -> Result<(), ValidationError> {
+    if ok { Ok(()) } else { Err(ValidationError { what, page }) }
+}
+
 impl<G: Geometry> PageAllocator<G> {
     /// Recomputes every summary of every level, the counters and the hint from the bits. Takes time proportional to
     /// the committed tables.
@@ -48,15 +52,12 @@ impl<G: Geometry> PageAllocator<G> {
         self.check_bits()?;
         for level in (self.tree.top()..G::LEVELS).rev() {
             for entry in self.tree.existing(level) {
-                let stored = self.tree.get(level, entry).unwrap_or(Summary::FULL);
-                let computed = if level == TreeShape::<G>::LEAF {
-                    self.leaf_from_bits(entry)
-                } else {
-                    self.entry_from_children(level, entry)
+                let computed = match level == TreeShape::<G>::LEAF {
+                    true => self.leaf_from_bits(entry),
+                    false => self.entry_from_children(level, entry),
                 };
-                if stored != computed {
-                    return Err(ValidationError::Summary { level, entry, stored, computed });
-                }
+                let page = PageIndex(entry << TreeShape::<G>::LOG_PAGES[level]);
+                check(self.tree.get(level, entry) == Some(computed), page, SUMMARY[level])?;
             }
         }
         Ok(())
@@ -68,49 +69,32 @@ impl<G: Geometry> PageAllocator<G> {
             let Some(chunk) = self.chunks.get(index) else { continue };
             let grown_before = grown;
             let base = ChunkIndex(index).first_page::<G>();
-            if !chunk.padding_is_set() {
-                return Err(ValidationError::Stray { page: base });
-            }
-            for place in 0..TreeShape::<G>::CHUNK_PAGES {
+            check(chunk.padding_is_set(), base, "the unused bits of its chunk are wrong")?;
+            for place in (0..TreeShape::<G>::CHUNK_PAGES).filter(|&place| chunk.is_grown(place)) {
                 let page = PageIndex(base.0 + place);
-                match (chunk.is_set(place), chunk.is_scavenged(place)) {
-                    (true, true) => continue,
-                    _ if page.0 >= self.reservation().0 => {
-                        return Err(ValidationError::BeyondReservation { page });
-                    }
-                    (true, false) => {}
-                    (false, without) => {
-                        free += 1;
-                        scavenged += without as usize;
-                        first_free = first_free.or(Some(page));
-                    }
-                }
+                check(page.0 < self.reservation().0, page, "it exists outside the reservation")?;
                 grown += 1;
+                if !chunk.is_set(place) {
+                    free += 1;
+                    scavenged += chunk.is_scavenged(place) as usize;
+                    first_free = first_free.or(Some(page));
+                }
             }
             // The tree must cover all existing pages.
-            for level in (0..G::LEVELS).filter(|_| grown > grown_before) {
-                let entry = base.0 >> TreeShape::<G>::LOG_PAGES[level];
-                if self.tree.get(level, entry).is_none() {
-                    return Err(ValidationError::Unreachable { page: base, level });
-                }
-            }
+            let covers =
+                |level: usize| self.tree.get(level, base.0 >> TreeShape::<G>::LOG_PAGES[level]).is_some();
+            check(
+                grown == grown_before || (0..G::LEVELS).all(covers),
+                base,
+                "a level has no entry for its chunk",
+            )?;
         }
-        if let Some(free) = first_free.filter(|page| page.0 < self.hint) {
-            return Err(ValidationError::Hint { hint: self.hint(), free });
-        }
-        let stored = self.free_pages();
-        if stored.0 != free {
-            return Err(ValidationError::FreePages { stored, computed: PageCount(free) });
-        }
-        let stored = self.scavenged_pages();
-        if stored.0 != scavenged {
-            return Err(ValidationError::ScavengedPages { stored, computed: PageCount(scavenged) });
-        }
-        let stored = self.grown_pages();
-        if stored.0 != grown {
-            return Err(ValidationError::GrownPages { stored, computed: PageCount(grown) });
-        }
-        Ok(())
+        let lowest = first_free.unwrap_or(self.hint());
+        check(self.hint() <= lowest, lowest, "it is free below the hint")?;
+        let first = PageIndex(0);
+        check(self.free_pages().0 == free, first, "the count of free pages is wrong")?;
+        check(self.scavenged_pages().0 == scavenged, first, "the count of scavenged pages is wrong")?;
+        check(self.grown_pages().0 == grown, first, "the count of existing pages is wrong")
     }
 
     fn leaf_from_bits(&self, index: usize) -> Summary {
@@ -133,10 +117,20 @@ impl<G: Geometry> PageAllocator<G> {
     }
 }
 
+/// What is said of a wrong summary in each level, the root first.
+const SUMMARY: [&str; MAX_LEVELS] = [
+    "the summary in level 0 is wrong",
+    "the summary in level 1 is wrong",
+    "the summary in level 2 is wrong",
+    "the summary in level 3 is wrong",
+    "the summary in level 4 is wrong",
+];
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::geometry::{Bits48, Tiny};
+    use crate::units::PageCount;
     use heapwood_os::SYSTEM;
 
     fn allocator() -> PageAllocator<Bits48> {
@@ -149,59 +143,34 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_summary_is_named_at_every_level() {
+    fn a_wrong_summary_is_found_at_every_level() {
         for (level, log_pages) in [21, 18, 15, 12, 9].into_iter().enumerate() {
             let mut pages = allocator();
             let entry = 3_000_000 >> log_pages;
-            let computed = pages.tree.get(level, entry).unwrap();
-            let wrong = Summary::new(1, computed.max() + 1, 0);
-            pages.tree.store(level, entry, wrong);
+            let longer = Summary::new(1, pages.tree.get(level, entry).unwrap().max() + 1, 0);
+            pages.tree.store(level, entry, longer);
             let found = pages.is_valid().unwrap_err();
-            assert_eq!(found, ValidationError::Summary { level, entry, stored: wrong, computed });
-            assert!(found.to_string().starts_with(&format!("level {level}, entry {entry}: ")), "{found}");
+            assert_eq!((found.what, found.page), (SUMMARY[level], PageIndex(entry << log_pages)));
         }
     }
 
     #[test]
-    fn a_wrong_summary_of_nothing_is_named() {
-        let mut pages = allocator();
-        pages.tree.store(4, 50, Summary::all_free(9));
-        let found = pages.is_valid().unwrap_err();
-        let (stored, computed) = (Summary::all_free(9), Summary::FULL);
-        assert_eq!(found, ValidationError::Summary { level: 4, entry: 50, stored, computed });
-    }
-
-    #[test]
-    fn wrong_bits_counts_and_hint_are_named() {
-        let mut pages = allocator();
-        *pages.chunks.get_mut(0).unwrap().word_mut(5) |= 1;
-        let (stored, computed) = (PageCount(3900), PageCount(3899));
-        assert_eq!(pages.is_valid(), Err(ValidationError::FreePages { stored, computed }));
-
-        let mut pages = allocator();
-        // A nonexistent page looks free.
-        *pages.chunks.get_mut(2000 / 512).unwrap().word_mut(7) &= !(1 << 63);
-        let (stored, computed) = (PageCount(3900), PageCount(3901));
-        assert_eq!(pages.is_valid(), Err(ValidationError::FreePages { stored, computed }));
-
-        let mut pages = allocator();
-        pages.scavenged -= 1;
-        let (stored, computed) = (PageCount(3899), PageCount(3900));
-        assert_eq!(pages.is_valid(), Err(ValidationError::ScavengedPages { stored, computed }));
-
-        let mut pages = allocator();
-        pages.grown += 1;
-        let (stored, computed) = (PageCount(4001), PageCount(4000));
-        assert_eq!(pages.is_valid(), Err(ValidationError::GrownPages { stored, computed }));
-
-        let mut pages = allocator();
-        pages.hint = 101;
-        let (hint, free) = (PageIndex(101), PageIndex(100));
-        assert_eq!(pages.is_valid(), Err(ValidationError::Hint { hint, free }));
-
+    fn wrong_bits_counts_and_hint_are_found() {
+        let wrong = |spoil: fn(&mut PageAllocator<Bits48>)| {
+            let mut pages = allocator();
+            spoil(&mut pages);
+            pages.is_valid().unwrap_err().to_string()
+        };
+        let free = "page 0: the count of free pages is wrong";
+        assert_eq!(wrong(|pages| *pages.chunks.get_mut(0).unwrap().word_mut(5) |= 1), free);
+        // A page that does not exist looks free.
+        assert_eq!(wrong(|pages| *pages.chunks.get_mut(3).unwrap().word_mut(7) &= !(1 << 63)), free);
+        assert!(wrong(|pages| pages.scavenged -= 1).contains("count of scavenged"));
+        assert!(wrong(|pages| pages.grown += 1).contains("count of existing"));
+        assert_eq!(wrong(|pages| pages.hint = 101), "page 100: it is free below the hint");
         let mut tiny = PageAllocator::<Tiny>::new(&SYSTEM, PageCount(32)).unwrap();
         tiny.grow(PageIndex(4), PageCount(4)).unwrap();
         *tiny.chunks.get_mut(1).unwrap().word_mut(0) &= !(1 << 40);
-        assert_eq!(tiny.is_valid(), Err(ValidationError::Stray { page: PageIndex(4) }));
+        assert!(tiny.is_valid().unwrap_err().what.contains("unused bits"));
     }
 }

@@ -6,8 +6,7 @@
 
 use crate::args::Request;
 use crate::draw::Draw;
-use crate::moments::Pages;
-use heapwood_os::SYSTEM;
+use crate::moments::{Pages, pages_of};
 use heapwood_pages::{AllocateError, PageCache, PageCount, PageRun, Snapshot};
 use heapwood_report::CommandError;
 use std::hint::black_box;
@@ -43,7 +42,7 @@ impl Drain {
 
     /// An allocator of the sample's pages.
     pub(crate) fn make(&self, sample: &Snapshot) -> Result<Pages, CommandError> {
-        Pages::from_snapshot(&SYSTEM, sample).map_err(CommandError::run)
+        pages_of(sample)
     }
 
     /// Allocates until no page is left. Returns the number of allocations.

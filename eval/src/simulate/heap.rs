@@ -3,7 +3,7 @@
 //! to release, each with the rank of its pages.
 
 use super::policies::Policy;
-use heapwood_os::SYSTEM;
+use crate::moments::allocator_of;
 use heapwood_pages::scavenge::HUGE_PAGES;
 use heapwood_pages::{Bits48, ChunkIndex, Geometry, PageAllocator, PageCount, PageIndex, Snapshot};
 use heapwood_report::CommandError;
@@ -73,7 +73,7 @@ pub(crate) struct Heap {
 
 impl Heap {
     pub(crate) fn new(sample: &Snapshot, policy: Policy) -> Result<Heap, CommandError> {
-        let pages = PageAllocator::from_snapshot(&SYSTEM, &with_room(sample)).map_err(CommandError::run)?;
+        let pages = allocator_of(&with_room(sample))?;
         let mut heap = Heap { pages, policy, chunks: BTreeMap::new(), order: BTreeSet::new() };
         for chunk in &sample.chunks {
             heap.look_at(chunk.chunk.0);
@@ -96,7 +96,7 @@ impl Heap {
         let &(_, index) = self.order.last()?;
         let before = self.chunks[&index].state;
         let release = self.pages.begin_release(ChunkIndex(index), self.policy.within_chunk())?;
-        let (first, count, pages) = (release.first(), release.count(), release.resident().0);
+        let (first, count, pages) = (release.first, release.count, release.resident.0);
         self.pages.end_release(release, true);
         let (from, to) = (first.in_chunk::<Bits48>(), first.in_chunk::<Bits48>() + count.0);
         if let Some(chunk) = self.chunks.get_mut(&index) {

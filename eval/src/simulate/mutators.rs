@@ -5,8 +5,7 @@
 use super::heap::{CHUNK_PAGES, with_room};
 use super::live::Live;
 use crate::draw::Draw;
-use crate::moments::Pages;
-use heapwood_os::SYSTEM;
+use crate::moments::{Pages, pages_of};
 use heapwood_pages::{ChunkSnapshot, PAGE_SIZE, PageCache, PageCount, PageIndex, Snapshot};
 use heapwood_report::CommandError;
 use serde::Serialize;
@@ -93,7 +92,7 @@ impl Turns {
         let mut chunks: Vec<(usize, usize)> = sample.chunks.iter().map(chunk).collect();
         chunks.sort_unstable();
         Ok(Turns {
-            pages: Pages::from_snapshot(&SYSTEM, &with_room(sample)).map_err(CommandError::run)?,
+            pages: pages_of(&with_room(sample))?,
             caches: vec![PageCache::EMPTY; mutators],
             live,
             draw,

@@ -184,8 +184,7 @@ impl Program {
 mod tests {
     use super::super::tests::{chunk, fragmented, sample};
     use super::*;
-    use heapwood_os::SYSTEM;
-    use heapwood_pages::{Bits48, Effort, SharedPages};
+    use heapwood_pages::Effort;
 
     const COST: Cost = Cost { base_ns: 1000.0, page_ns: 100.0, measured: false };
 
@@ -255,7 +254,7 @@ mod tests {
     #[test]
     fn our_order_equals_the_products() {
         for sample in [fragmented(), sample(vec![chunk(0, &[(412, 100)]), chunk(1, &[(7, 1), (300, 90)])])] {
-            let pages = SharedPages::<Bits48>::from_snapshot(&SYSTEM, &sample).unwrap();
+            let pages = crate::moments::pages_of(&sample).unwrap();
             let mut heap = Heap::new(&sample, Policy::Heapwood).unwrap();
             loop {
                 let mut run = None;

@@ -198,8 +198,8 @@ fn files_that_are_no_samples_are_errors() {
         fails(&missing, &["missing.json cannot be read", "No such file"]);
         fails(&text, &["text.json is no page sample", "--page-sample FILE", "line 1"]);
         fails(&other, &["object.json is no page sample", "missing field"]);
-        fails(&twice, &["twice.json, moment collected", "chunk 3", "exists already", "--page-sample FILE"]);
-        fails(&outside, &["outside.json", "chunk 4000", "not in the reservation"]);
+        fails(&twice, &["twice.json, moment collected", "chunk 3", "is there twice", "--page-sample FILE"]);
+        fails(&outside, &["outside.json", "chunk 4000", "outside the reservation"]);
     }
     let folder = std::env::temp_dir();
     fails(&format!("replay {}", folder.display()), 1, &["cannot be read", "directory"]);

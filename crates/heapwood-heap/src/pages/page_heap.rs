@@ -19,12 +19,8 @@ use crate::policy::growth;
 use crate::spans::lookup::Spans;
 use crate::spans::span::Span;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, OsError};
-use heapwood_pages::{
-    Bits48, Effort, GrowError, NewError, PAGE_SIZE, PageCount, PageIndex, PageRun, ScavengePolicy,
-    SharedPages,
-};
+use heapwood_pages::{Bits48, Effort, PAGE_SIZE, PageCount, PageIndex, PageRun, ScavengePolicy, SharedPages};
 
 /// Above this size (256 MiB) the tables have huge pages, too. Up to 2 MiB of each may be unneeded.
 const HUGE_TABLES: usize = (256 << 20) / PAGE_SIZE;
@@ -84,11 +80,7 @@ impl PageHeap {
             freed: FreedBits::new(kernel, base, bytes)?,
             held: HeldBits::new(kernel, base, bytes),
             pointer_bits: PointerBits::new(kernel, base, bytes)?,
-            pages: match SharedPages::new(kernel, reservation) {
-                Ok(pages) => CachePadded(pages),
-                Err(NewError::Refused(e)) => return Err(e),
-                Err(e) => unreachable!("reservations are clamped to MAX_RESERVATION: {e}"),
-            },
+            pages: CachePadded(SharedPages::new(kernel, reservation)?),
             external: CachePadded::default(),
         };
         Ok((heap, GrowthToken { touched: FirstTouch::new() }))
@@ -256,15 +248,11 @@ impl PageHeap {
         // Another thread may take the pages as soon as the allocator has them, so they can be looked up before.
         // SAFETY: committed above.
         unsafe { self.spans.extend(PageIndex(from.0 + more)) };
-        match self.pages.grow(PageIndex(from.0 + skip), PageCount(more - skip)) {
-            Ok(()) => Ok(()),
-            Err(GrowError::Refused { cause, .. }) => {
-                // SAFETY: committed before.
-                unsafe { self.spans.extend(from) };
-                Err(cause.into())
-            }
-            Err(e) => corrupt(format_args!("growing beyond the committed end: {e}")),
-        }
+        self.pages.grow(PageIndex(from.0 + skip), PageCount(more - skip)).map_err(|refused| {
+            // SAFETY: committed before.
+            unsafe { self.spans.extend(from) };
+            refused.into()
+        })
     }
 
     /// The reason why there are no `count` more pages.

@@ -7,7 +7,7 @@ use core::time::Duration;
 use heapwood_os::{HUGE_PAGE, SYSTEM};
 use heapwood_pages::paced_work::WORK_SLICE;
 use heapwood_pages::{
-    Bits48, Clock, Effort, PAGE_SIZE, PacedWork, PageCache, PageCount, PageIndex, ScavengePolicy, SharedPages,
+    Bits48, Clock, Effort, PAGE_SIZE, PacedWork, PageCount, PageIndex, ScavengePolicy, SharedPages,
 };
 
 const HUGE: usize = HUGE_PAGE / PAGE_SIZE;
@@ -146,43 +146,6 @@ fn free_pages_above_the_kept_ones_are_released_to_the_page() {
         let again = run(&pages, &clock, keep, || {});
         assert_eq!(again, 0, "nothing twice");
     }
-}
-
-#[test]
-fn no_page_of_a_program_is_released() {
-    let (pages, _) = holes();
-    let clock = Stub::new(|asked| asked);
-    let mut cache = PageCache::EMPTY;
-    let mut owner = vec![false; 32 * 512];
-    let (mut held, mut turn, mut reused) = (Vec::new(), 0usize, 0);
-    let start = clock.now();
-    // Meanwhile a program allocates and frees.
-    run(&pages, &clock, 8_000, || {
-        turn += 1;
-        let count = 1 + turn * 7 % 23;
-        if let Ok(run) = pages.allocate(&mut cache, PageCount(count)) {
-            let mine = &mut owner[run.first.0..run.first.0 + count];
-            assert!(!mine.contains(&true), "{run:?}: allocated twice");
-            mine.fill(true);
-            reused += run.scavenged.0;
-            held.push(run);
-        }
-        if turn.is_multiple_of(3) {
-            let run = held.swap_remove(turn * 31 % held.len());
-            owner[run.first.0..run.first.0 + run.count.0].fill(false);
-            pages.free(run.first, run.count).unwrap();
-        }
-    });
-    pages.with(|p| {
-        for (page, owned) in owner.iter().enumerate().filter(|(_, owned)| **owned) {
-            assert!(*owned && p.is_in_use(PageIndex(page)) && !p.is_scavenged(PageIndex(page)));
-        }
-    });
-    assert!(turn > 100 && held.len() > 50, "{turn} {}", held.len());
-    let share = share(&clock, start);
-    assert!(share <= 0.0101, "{share}");
-    pages.flush(&mut cache);
-    pages.is_valid().unwrap();
 }
 
 #[test]

@@ -97,7 +97,7 @@ pub(crate) const ENTRY: [usize; 5] = [1 << 21, 1 << 18, 1 << 15, 1 << 12, 1 << 9
 /// An allocator in which only the given ranges are free; they may be resident.
 pub(crate) fn only_free(reservation: usize, ranges: &[(usize, usize)]) -> PageAllocator<Bits48> {
     let mut pages = fresh::<Bits48>(reservation);
-    pages.claim(PageIndex(0), PageCount(reservation)).unwrap();
+    pages.claim(PageIndex(0), PageCount(reservation));
     for &(first, count) in ranges {
         pages.free(PageIndex(first), PageCount(count)).unwrap();
     }

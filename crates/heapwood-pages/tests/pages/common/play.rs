@@ -2,9 +2,7 @@
 //! page and searches page by page. Invariant: after each step both are equal, and a step that failed had no effect.
 
 use super::{Model, State, check, new, seen};
-use heapwood_pages::{
-    AllocateError, Bits32, Bits48, ClaimError, FreeError, Geometry, GrowError, PageCount, PageIndex, Tiny,
-};
+use heapwood_pages::{Bits32, Bits48, FreeError, Geometry, PageCount, PageIndex, Tiny};
 
 /// A step.
 #[derive(Clone, Debug)]
@@ -25,76 +23,47 @@ pub(crate) fn play<G: Geometry>(reservation: usize, steps: impl IntoIterator<Ite
     let mut model = Model::new(reservation);
     for step in steps {
         let before = seen(&pages);
+        let all = |first: usize, count: usize, state| {
+            count > 0 && first + count <= reservation && model.first_not(first, count, state).is_none()
+        };
         let failed = match step {
-            Step::Allocate(count) => match pages.allocate(PageCount(count)) {
-                Ok(run) => {
-                    assert_eq!(Some(run.first.0), model.find(count), "{step:?}");
-                    model.set(run.first.0, count, State::Used);
-                    false
-                }
-                Err(AllocateError::Zero) => count == 0,
-                Err(AllocateError::BeyondReservation { .. }) => count > reservation,
-                Err(AllocateError::NoRun { .. }) => count > 0 && model.find(count).is_none(),
-                Err(e) => panic!("{step:?}: {e}"),
-            },
-            Step::Aligned(count) => match pages.allocate_aligned(PageCount(count)) {
-                Ok(run) => {
-                    assert_eq!(Some(run.first.0), model.find_aligned(count, G::LOG_CHUNK_PAGES), "{step:?}");
-                    model.set(run.first.0, count, State::Used);
-                    false
-                }
-                Err(_) => model.find_aligned(count, G::LOG_CHUNK_PAGES).is_none(),
-            },
-            Step::Grow(first, count) => match pages.grow(PageIndex(first), PageCount(count)) {
-                Ok(()) => {
-                    assert_eq!(model.first_not(first, count, State::Absent), None, "{step:?}");
-                    model.set(first, count, State::Free);
-                    false
-                }
-                Err(GrowError::AlreadyGrown { page }) => {
-                    model.first_not(first, count, State::Absent) == Some(page.0)
-                }
-                Err(GrowError::Zero) => count == 0,
-                Err(GrowError::BeyondReservation { page }) => {
-                    first + count > reservation && page.0 == first.max(reservation)
-                }
-                Err(e) => panic!("{step:?}: {e}"),
-            },
-            Step::Claim(first, count) => match pages.claim(PageIndex(first), PageCount(count)) {
-                Ok(_) => {
-                    assert_eq!(model.first_not(first, count, State::Free), None, "{step:?}");
-                    model.set(first, count, State::Used);
-                    false
-                }
-                Err(ClaimError::Zero) => count == 0,
-                Err(ClaimError::BeyondReservation { .. }) => first + count > reservation,
-                Err(ClaimError::NotGrown { page }) => {
-                    model.first_not(first, count, State::Free) == Some(page.0)
-                        && model.0[page.0] == State::Absent
-                }
-                Err(ClaimError::InUse { page }) => {
-                    model.first_not(first, count, State::Free) == Some(page.0)
-                        && model.0[page.0] == State::Used
-                }
-                Err(e) => panic!("{step:?}: {e}"),
-            },
+            Step::Allocate(count) => {
+                let run = pages.allocate(PageCount(count)).ok().map(|run| run.first.0);
+                assert_eq!(run, if count == 0 { None } else { model.find(count) }, "{step:?}");
+                run.inspect(|&first| model.set(first, count, State::Used)).is_none()
+            }
+            Step::Aligned(count) => {
+                let run = pages.allocate_aligned(PageCount(count)).ok().map(|run| run.first.0);
+                assert_eq!(run, model.find_aligned(count, G::LOG_CHUNK_PAGES), "{step:?}");
+                run.inspect(|&first| model.set(first, count, State::Used)).is_none()
+            }
+            Step::Grow(first, count) if all(first, count, State::Absent) => {
+                pages.grow(PageIndex(first), PageCount(count)).unwrap();
+                model.set(first, count, State::Free);
+                false
+            }
+            Step::Claim(first, count) if all(first, count, State::Free) => {
+                pages.claim(PageIndex(first), PageCount(count));
+                model.set(first, count, State::Used);
+                false
+            }
             Step::Free(first, count) => match pages.free(PageIndex(first), PageCount(count)) {
                 Ok(()) => {
-                    assert_eq!(model.first_not(first, count, State::Used), None, "{step:?}");
+                    assert!(all(first, count, State::Used), "{step:?}");
                     model.set(first, count, State::Free);
                     false
                 }
-                Err(FreeError::Zero) => count == 0,
-                Err(FreeError::BeyondReservation { .. }) => first + count > reservation,
-                Err(FreeError::NotGrown { page }) => {
-                    model.first_not(first, count, State::Used) == Some(page.0)
-                        && model.0[page.0] == State::Absent
+                Err(FreeError { page, .. }) => {
+                    let inside = first + count <= reservation;
+                    let wrong = if inside { model.first_not(first, count, State::Used) } else { None };
+                    assert_eq!(
+                        page.0,
+                        wrong.unwrap_or(if inside { first } else { first.max(reservation) }),
+                        "{step:?}"
+                    );
+                    assert!(wrong.is_some() || count == 0 || !inside, "{step:?}");
+                    true
                 }
-                Err(FreeError::AlreadyFree { page }) => {
-                    model.first_not(first, count, State::Used) == Some(page.0)
-                        && model.0[page.0] == State::Free
-                }
-                Err(e) => panic!("{step:?}: {e}"),
             },
             Step::FreeRun(page) if page < reservation && model.0[page] == State::Used => {
                 let first = (0..=page).rev().take_while(|&p| model.0[p] == State::Used).last().unwrap();
@@ -104,7 +73,7 @@ pub(crate) fn play<G: Geometry>(reservation: usize, steps: impl IntoIterator<Ite
                 model.set(first, count, State::Free);
                 false
             }
-            Step::FreeRun(_) => continue,
+            Step::Grow(..) | Step::Claim(..) | Step::FreeRun(_) => continue,
         };
         if failed {
             assert_eq!(seen(&pages), before, "{step:?} failed and changed something");
