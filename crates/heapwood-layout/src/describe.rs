@@ -120,8 +120,11 @@ pub const fn compile<const N: usize>(items: &[Item], out: &mut Builder<N>) -> Re
         at += 1;
     }
     if !done {
-        let of = if depth > 0 { Some(open[depth - 1].item) } else { None };
-        return Err(DescribeError { item: at, kind: DescribeErrorKind::Missing { of } });
+        let kind = match depth {
+            0 => DescribeErrorKind::Empty,
+            _ => DescribeErrorKind::Missing { of: open[depth - 1].item },
+        };
+        return Err(DescribeError { item: at, kind });
     }
     let words = all.words() - out.words();
     *out = all;

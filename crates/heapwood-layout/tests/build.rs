@@ -192,15 +192,15 @@ fn descriptions_are_refused_at_their_item() {
         (error.item, error.kind)
     };
     let missing = |of| DescribeErrorKind::Missing { of };
-    assert_eq!(refused(&[]), (0, missing(None)));
-    assert_eq!(refused(&[Array { n: 3 }]), (1, missing(Some(0))));
-    assert_eq!(refused(&[Struct { fields: 2 }, Pointers(1)]), (2, missing(Some(0))));
-    assert_eq!(refused(&[Struct { fields: 2 }, Array { n: 0 }, Pointers(1)]), (3, missing(Some(0))));
+    assert_eq!(refused(&[]), (0, DescribeErrorKind::Empty));
+    assert_eq!(refused(&[Array { n: 3 }]), (1, missing(0)));
+    assert_eq!(refused(&[Struct { fields: 2 }, Pointers(1)]), (2, missing(0)));
+    assert_eq!(refused(&[Struct { fields: 2 }, Array { n: 0 }, Pointers(1)]), (3, missing(0)));
     assert_eq!(refused(&[Struct { fields: 0 }, Pointers(1)]), (1, DescribeErrorKind::Trailing));
     assert_eq!(refused(&[Array { n: 2 }, Pointers(1), Scalars(1)]), (2, DescribeErrorKind::Trailing));
     let deep = vec![Array { n: 1 }; MAX_NESTING + 1];
     assert_eq!(refused(&deep), (MAX_NESTING, DescribeErrorKind::TooDeep));
-    assert_eq!(refused(&[Struct { fields: u64::MAX }, Pointers(1)]), (2, missing(Some(0))));
+    assert_eq!(refused(&[Struct { fields: u64::MAX }, Pointers(1)]), (2, missing(0)));
     let bits = Bits { mask: 8, words: 3 };
     assert_eq!(
         refused(&[Struct { fields: 2 }, Pointers(1), bits]),
@@ -213,7 +213,7 @@ fn descriptions_are_refused_at_their_item() {
     let mut all = Builder::<64>::new();
     let none = [Struct { fields: 2 }, Array { n: 0 }, Array { n: u64::MAX }, Scalars(u64::MAX), Pointers(1)];
     assert_eq!(compile(&none, &mut all), Ok(1));
-    let error = DescribeError { item: 4, kind: DescribeErrorKind::Missing { of: Some(1) } };
+    let error = DescribeError { item: 4, kind: DescribeErrorKind::Missing { of: 1 } };
     let said = "item 4: the list ends here, but more items were expected for the struct or array at 1";
     assert_eq!(error.to_string(), said);
 }

@@ -100,8 +100,9 @@ pub(crate) fn compare(items: &[Item]) {
             assert_eq!(program.finish().bytes(), before.finish().bytes(), "{e}: changed");
             let right = match e.kind {
                 DescribeErrorKind::Missing { of } => {
-                    e.item == items.len() && read.is_none() && of.is_none_or(|of| of < items.len())
+                    e.item == items.len() && read.is_none() && of < items.len()
                 }
+                DescribeErrorKind::Empty => items.is_empty(),
                 DescribeErrorKind::Trailing => read.is_some_and(|read| read.items == e.item),
                 _ => e.item < items.len(),
             };
