@@ -129,7 +129,7 @@ pub unsafe extern "C" fn hw_free(m: Option<&Mutator>, object: *mut u8) -> Status
     // SAFETY: contract 2.
     match unsafe { m.free(object) } {
         Ok(()) => Status::OK,
-        Err(why) => refuse(m, Error::Free(why)),
+        Err(why) => refuse(m, why.into()),
     }
 }
 

@@ -8,7 +8,7 @@ use crate::threads::{refuse, tell};
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
 use core::time::Duration;
-use heapwood_gc::{FinalizeError, FinalizeOrder, FinalizerCall, FinalizerQueue, FinalizerToken, Mutator};
+use heapwood_gc::{FinalizeOrder, FinalizerCall, FinalizerQueue, FinalizerToken, Mutator, Refusal};
 
 /// The header's order.
 pub const ORDERED: u32 = 0;
@@ -197,7 +197,7 @@ pub unsafe extern "C" fn hw_finalize_next_data(
     data: *mut *mut c_void,
 ) -> bool {
     let Some(heap) = heap.filter(|_| !data.is_null()) else { return false };
-    let taken: Result<_, FinalizeError> = heap.heap.next_finalized_data(FinalizerQueue::from_bits(queue));
+    let taken: Result<_, Refusal> = heap.heap.next_finalized_data(FinalizerQueue::from_bits(queue));
     let tag = match taken {
         Ok(Some(tag)) => tag,
         Ok(None) => return false,

@@ -8,7 +8,7 @@ use crate::handle::HeapHandle;
 use crate::status::Status;
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
-use heapwood_gc::{Attached, Client, MisuseError, Mutator, StackGiven};
+use heapwood_gc::{Attached, Client, Misuse, Mutator, StackGiven};
 use std::sync::OnceLock;
 
 /// This crate's data for an attached thread.
@@ -43,7 +43,7 @@ pub fn refuse(m: &Mutator, error: Error) -> Status {
 
 fn note(m: &Mutator, error: &Error) {
     // An error of another thread is not stored with this thread's errors.
-    if !matches!(m.check(), Err(MisuseError::OtherThread | MisuseError::Detached)) {
+    if !matches!(m.check(), Err(Misuse::OtherThread | Misuse::Detached)) {
         // SAFETY: only the mutator's own thread uses it, and no reference to it exists.
         unsafe { (*record(m)).report = ErrorReport::of(error) };
     }
@@ -229,10 +229,10 @@ pub unsafe extern "C" fn hw_mutator_heap(m: &Mutator) -> *const HeapHandle {
 pub unsafe extern "C" fn hw_last_error(m: &Mutator) -> *const ErrorReport {
     static OTHER_THREAD: OnceLock<ErrorReport> = OnceLock::new();
     static DETACHED: OnceLock<ErrorReport> = OnceLock::new();
-    let text = |misuse: MisuseError| ErrorReport::of(&misuse.into());
+    let text = |misuse: Misuse| ErrorReport::of(&misuse.into());
     match m.check() {
-        Err(misuse @ MisuseError::OtherThread) => OTHER_THREAD.get_or_init(|| text(misuse)),
-        Err(misuse @ MisuseError::Detached) => DETACHED.get_or_init(|| text(misuse)),
+        Err(misuse @ Misuse::OtherThread) => OTHER_THREAD.get_or_init(|| text(misuse)),
+        Err(misuse @ Misuse::Detached) => DETACHED.get_or_init(|| text(misuse)),
         // SAFETY: only the mutator's own thread uses it, which is this one.
         _ => unsafe { &raw const (*record(m)).report },
     }

@@ -4,7 +4,7 @@ use crate::error::Error;
 use crate::status::Status;
 use crate::threads::refuse;
 use core::ptr::{NonNull, null_mut};
-use heapwood_gc::{Mutator, WeakError};
+use heapwood_gc::Mutator;
 
 /// The address that was found, or NULL, with the error noted.
 fn found(m: &Mutator, found: Result<Option<NonNull<u8>>, Error>) -> *mut u8 {
@@ -17,15 +17,15 @@ fn found(m: &Mutator, found: Result<Option<NonNull<u8>>, Error>) -> *mut u8 {
     }
 }
 
-fn read(
+fn read<E: Into<Error>>(
     m: Option<&Mutator>,
     weak: *mut u8,
     what: &'static str,
-    read: impl FnOnce(&Mutator, NonNull<u8>) -> Result<Option<NonNull<u8>>, WeakError>,
+    read: impl FnOnce(&Mutator, NonNull<u8>) -> Result<Option<NonNull<u8>>, E>,
 ) -> *mut u8 {
     let Some(m) = m else { return null_mut() };
     let weak = NonNull::new(weak).ok_or(Error::Null(what));
-    found(m, weak.and_then(|weak| Ok(read(m, weak)?)))
+    found(m, weak.and_then(|weak| read(m, weak).map_err(Into::into)))
 }
 
 /// Makes an ephemeron.

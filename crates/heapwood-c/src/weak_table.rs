@@ -5,7 +5,7 @@ use crate::status::Status;
 use crate::threads::refuse;
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
-use heapwood_gc::{Mutator, WeakError};
+use heapwood_gc::Mutator;
 
 /// Whether an object of the table is equal to what is looked for.
 type Equal = unsafe extern "C" fn(object: *mut u8, arg: *mut c_void) -> bool;
@@ -151,12 +151,11 @@ pub unsafe extern "C" fn hw_weak_table_intern(
         let (table, equal) = (given(table, "table")?, equal.ok_or(Error::Null("equal"))?);
         // SAFETY: contract 2.
         let is_equal = |candidate: NonNull<u8>| unsafe { equal(candidate.as_ptr(), arg) };
-        let found: Result<_, WeakError> = match NonNull::new(object) {
-            None => m.weak_table_find(table, hash as usize, is_equal),
+        Ok(match NonNull::new(object) {
+            None => address(m.weak_table_find(table, hash as usize, is_equal)?),
             // SAFETY: contract 1.
-            Some(object) => unsafe { m.weak_table_intern(table, hash as usize, is_equal, object) }.map(Some),
-        };
-        Ok(address(found?))
+            Some(object) => unsafe { m.weak_table_intern(table, hash as usize, is_equal, object) }?.as_ptr(),
+        })
     };
     noted(m, intern(), null_mut())
 }

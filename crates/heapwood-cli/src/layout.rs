@@ -3,7 +3,7 @@
 //! counted by the nest of loops that a heap uses. The encoding goes back to Cox (Go commit 512f75e8, 2015).
 
 use crate::args::Show;
-use heapwood_heap::{MOST_NODES, RegisterProgramError};
+use heapwood_heap::{MOST_NODES, Refusal};
 use heapwood_layout::describe::{Item, compile, parse};
 use heapwood_layout::program::{Builder, Nest, Node, Op, Ops, Program, text};
 use heapwood_layout::{TypeDescriptor, WORD};
@@ -110,8 +110,7 @@ fn facts(program: &Program<'_>) -> String {
         said += &format!(" ({})", heapwood_report::size::show(bytes));
     }
     let (mut nodes, mut unrolled) = (vec![Node::EMPTY; MOST_NODES], vec![0; MOST_NODES]);
-    let nest =
-        Nest::compile_or_unroll(*program, &mut nodes, &mut unrolled).map_err(RegisterProgramError::Nest);
+    let nest = Nest::compile_or_unroll(*program, &mut nodes, &mut unrolled).map_err(Refusal::Nest);
     if let Ok(nest) = nest {
         said += &format!(", {}", count(nest.pointers().into(), "pointer"));
     }

@@ -1,9 +1,7 @@
 //! Where a heap's memory is during a run: looked at ten times a second, of which the largest is kept, and at the end, before
 //! the workload's thread leaves. Invariant: an account is the heap's own; the table only leaves out what is nothing.
 
-use heapwood::{
-    Attached, ClassParts, Heap, MEMORY_PARTS, MemoryAccount, MemoryParts, MisuseError, PartGroup,
-};
+use heapwood::{Attached, ClassParts, Heap, MEMORY_PARTS, MemoryAccount, MemoryParts, Misuse, PartGroup};
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_report::say;
 use heapwood_report::tables::{number, table};
@@ -22,7 +20,7 @@ const EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct Watch {
     /// Dropped, it stops the thread.
     stop: Sender<()>,
-    thread: JoinHandle<Result<MemoryAccount, MisuseError>>,
+    thread: JoinHandle<Result<MemoryAccount, Misuse>>,
 }
 
 /// The memory of a run.
@@ -55,7 +53,7 @@ impl Watch {
     }
 
     /// Ends it, and looks once more.
-    pub(crate) fn stop(self, m: &Attached) -> Result<Memory, MisuseError> {
+    pub(crate) fn stop(self, m: &Attached) -> Result<Memory, Misuse> {
         let Watch { stop, thread } = self;
         drop(stop);
         // The thread may be looking, and wait for this one to stop.

@@ -2,7 +2,7 @@
 
 use crate::objects::extend_list;
 use core::ptr::NonNull;
-use heapwood_gc::{Frame, Handle, HandleError, Heap, Mutator, ObjectType, RootError, RootToken};
+use heapwood_gc::{Frame, Handle, Heap, Mutator, ObjectType, Refusal, RootToken};
 use heapwood_heap::Address;
 
 /// Registered precise roots.
@@ -17,7 +17,7 @@ impl<'h> Slots<'h> {
         Self::try_new(heap, n).unwrap()
     }
 
-    pub fn try_new(heap: &'h Heap, n: usize) -> Result<Self, RootError> {
+    pub fn try_new(heap: &'h Heap, n: usize) -> Result<Self, Refusal> {
         let words = vec![0; n].into_boxed_slice();
         // SAFETY: the words live in a box of their own until the root is removed in `drop`.
         let token = unsafe { heap.roots().add_slots(words.as_ptr(), n) }?;
@@ -107,7 +107,7 @@ impl<const N: usize> Drop for Framed<'_, N> {
 }
 
 /// Makes a handle for an object, or for none.
-pub fn handle(heap: &Heap, object: usize) -> Result<Handle, HandleError> {
+pub fn handle(heap: &Heap, object: usize) -> Result<Handle, Refusal> {
     // SAFETY: the tests pass 0 and addresses of objects that exist.
     unsafe { heap.roots().new_handle(Address::new(object)) }
 }

@@ -29,7 +29,7 @@ pub use types::HeapTypes;
 
 use crate::background::{Background, MarkerThread, SlowWork};
 use crate::collect::{Cause, Collector, Work};
-use crate::error::{HeapError, MisuseError};
+use crate::error::{HeapError, Misuse};
 use crate::heap::room::{Room, hold_margin, reservation};
 use crate::lock_order::CLIENT;
 use crate::mark::Marking;
@@ -331,7 +331,7 @@ impl Heap {
         me: &Mutator,
         wanted: impl Fn() -> bool,
         cause: Cause,
-    ) -> Result<bool, MisuseError> {
+    ) -> Result<bool, Misuse> {
         let collected = self.collector.collect_if(&self.state, me, wanted, cause)?;
         if collected {
             self.collected();
@@ -374,8 +374,8 @@ impl Heap {
     }
 
     /// The error of a collection that did not come since collections are off.
-    pub(crate) fn refusal(&self) -> MisuseError {
-        MisuseError::CollectionsOff(self.space().collections_off())
+    pub(crate) fn refusal(&self) -> Misuse {
+        Misuse::CollectionsOff(self.space().collections_off())
     }
 
     /// Changes the growth percentage, from the next collection on.

@@ -54,10 +54,7 @@ pub use entry::finalize::{FinalizeOrder, Finalized, FinalizerQueue, FinalizerTok
 pub use entry::marking::IncrementalMarking;
 pub use entry::tickets::CollectionTicket;
 pub use entry::weak_table::WeakEntry;
-pub use error::{
-    AllocError, ArenaError, ExternalError, FinalizeError, FreeError, HandleError, HeapError, HoldError,
-    MisuseError, OptionError, RootError, SettingError, SizeError, StackError, TypeError, WeakError,
-};
+pub use error::{AllocError, HeapError, Misuse, Refusal};
 pub use heap::object_type::{Described, ObjectType, slice_scan};
 pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes, QuietHeap};
 pub use heapwood_heap::{ClassParts, ObjectInfo};

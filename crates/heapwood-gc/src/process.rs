@@ -18,7 +18,7 @@
 
 pub(crate) mod fork;
 
-use crate::error::{ArenaError, HeapError};
+use crate::error::{HeapError, Refusal};
 use crate::lock_order;
 use crate::mutator::Mutator;
 use crate::mutator::interrupt::mark;
@@ -88,7 +88,7 @@ pub(crate) trait Forks {
     fn explain_fault(&self, address: usize) -> bool;
     /// If an arena's handle leads into the heap, the error of a thread that is not attached to the heap and uses that
     /// arena.
-    fn arena_handle_error(&self, handle: usize) -> Option<ArenaError>;
+    fn arena_handle_error(&self, handle: usize) -> Option<Refusal>;
     /// Goes on in the parent.
     fn after_fork_in_parent(&self);
     /// Goes on in the child, a copy of the process with one thread.
@@ -239,13 +239,13 @@ pub(crate) fn forget_ended() -> bool {
 }
 
 /// The error of a calling thread that uses an arena of a heap to which it is not attached.
-pub(crate) fn arena_handle_error(handle: usize) -> ArenaError {
+pub(crate) fn arena_handle_error(handle: usize) -> Refusal {
     // No thread waits for the list's lock in a no-preempt region: the lock's holder may be stopped, or about to fork.
     // While this thread holds the lock no fork begins, so the region begins at once.
     let heaps = HEAPS.lock();
     let _no_preempt = record().no_preempt();
     let refused = heaps.iter().find_map(|heap| heap.arena_handle_error(handle));
-    refused.unwrap_or(ArenaError::NoArena { address: handle })
+    refused.unwrap_or(Refusal::NoArena { address: handle })
 }
 
 impl Heaps {
@@ -477,7 +477,7 @@ mod tests {
                 let _attached = Mutator::attach(&heap, None).unwrap();
                 wait_for(&is_held);
                 asks.store(true, Ordering::SeqCst);
-                assert_eq!(arena_handle_error(8), ArenaError::NoArena { address: 8 });
+                assert_eq!(arena_handle_error(8), Refusal::NoArena { address: 8 });
             });
             wait_for(&asks);
             sleep(Duration::from_millis(10));

@@ -30,13 +30,12 @@ pub use finalizers::FinalizerCall;
 pub(crate) use finalizers::MOST_NESTED;
 pub(crate) use finalizers::wait_until_queued;
 pub(crate) use finalizers::{
-    AddError, CancelError, ENTRY, FinalizerKind, Finalizers, FinalizersInPause, Pass, QueueError,
-    Registration,
+    CancelError, ENTRY, FinalizerKind, Finalizers, FinalizersInPause, Pass, Registration,
 };
 pub(crate) use full_collections::FullCollections;
 pub use interruptions::Interruption;
 pub(crate) use interruptions::Interruptions;
-pub(crate) use links::{AddLinkError, Fate, Link, LinkKind, Links, Lists};
+pub(crate) use links::{Fate, Link, LinkKind, Links, Lists};
 pub use marking_log::ShadeCounts;
 pub(crate) use marking_log::{CHUNK_ENTRIES, Chunk, ChunkMemory, MarkingLog, ShadedChunk};
 pub(crate) use marking_requests::{MarkingRequest, MarkingRequests};

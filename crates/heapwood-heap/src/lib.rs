@@ -69,9 +69,7 @@ pub use arenas::state::ArenaState;
 pub use arenas::visit::ArenaWords;
 pub use check::parts::{CLASS_PARTS, ClassParts, SpaceParts};
 pub use config::{CLOBBER, MAX_RESERVATION, MIN_RESERVATION, SpaceConfig, rounded_reservation};
-pub use error::{
-    ExternalError, FreeError, NoRoom, RegisterProgramError, ShapeError, SpaceError, ValidationError,
-};
+pub use error::{NoRoom, Refusal, SpaceError, ValidationError};
 pub use granule::GRANULE;
 pub use layout::pointer_bits::PointerBits;
 pub use layout::program_id::{MOST_NODES, MOST_UNROLLED, ProgramId};

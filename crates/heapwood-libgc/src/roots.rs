@@ -5,10 +5,10 @@ use crate::exports::types::{HasStaticRoots, Ptr};
 use crate::process::heap;
 use crate::report;
 use core::ffi::{c_char, c_int};
-use heapwood_gc::RootError;
+use heapwood_gc::Refusal;
 use heapwood_layout::WORD;
 
-fn tell(result: Result<(), RootError>) {
+fn tell(result: Result<(), Refusal>) {
     if let Err(error) = result {
         report::warn(format_args!("Roots: {error}"));
     }

@@ -13,7 +13,7 @@ use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
 use core::time::Duration;
-use heapwood_gc::{FinalizeError, FinalizeOrder, Finalized as Taken, FinalizerQueue};
+use heapwood_gc::{FinalizeOrder, Finalized as Taken, FinalizerQueue, Refusal};
 use std::os::fd::RawFd;
 use std::sync::Arc;
 
@@ -101,10 +101,7 @@ impl Mutator {
     ///
     /// # Panics
     /// As [`Mutator::alloc`], also inside [`Mutator::blocking`].
-    pub fn alloc_finalized<T: Send + 'static>(
-        &self,
-        value: T,
-    ) -> Result<Gc<Finalized<T>>, (FinalizeError, T)> {
+    pub fn alloc_finalized<T: Send + 'static>(&self, value: T) -> Result<Gc<Finalized<T>>, (Refusal, T)> {
         self.alloc_for(FinalizerQueue::default(), value)
     }
 
@@ -112,7 +109,7 @@ impl Mutator {
         &self,
         queue: FinalizerQueue,
         value: T,
-    ) -> Result<Gc<Finalized<T>>, (FinalizeError, T)> {
+    ) -> Result<Gc<Finalized<T>>, (Refusal, T)> {
         let object = self.alloc(Finalized { value: ManuallyDrop::new(value) });
         let start = NonNull::new(object.as_ptr().cast::<u8>()).expect("a Gc is not null");
         let tag = drop_value::<T> as DropFn as usize;
@@ -147,7 +144,7 @@ impl Mutator {
     /// # Errors
     /// The value comes back if the object lies in an arena, there is no memory for an entry, or inside
     /// [`Mutator::blocking`].
-    pub fn finalize<O, T: Send + 'static>(&self, object: Gc<O>, value: T) -> Result<(), (FinalizeError, T)> {
+    pub fn finalize<O, T: Send + 'static>(&self, object: Gc<O>, value: T) -> Result<(), (Refusal, T)> {
         self.finalize_for(FinalizerQueue::default(), object, value)
     }
 
@@ -156,7 +153,7 @@ impl Mutator {
         queue: FinalizerQueue,
         object: Gc<O>,
         value: T,
-    ) -> Result<(), (FinalizeError, T)> {
+    ) -> Result<(), (Refusal, T)> {
         let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
         let kept = Box::into_raw(Box::new(Kept { drop: drop_kept::<T>, value }));
         match self.raw().finalize_data(start, queue, kept as usize) {
@@ -256,7 +253,7 @@ impl Heap {
     ///
     /// # Errors
     /// There are as many as there can be, or there is no memory.
-    pub fn drop_queue(&self) -> Result<DropQueue, FinalizeError> {
+    pub fn drop_queue(&self) -> Result<DropQueue, Refusal> {
         let queue = self.inner.heap.new_finalizer_queue()?;
         Ok(DropQueue { inner: self.inner.clone(), queue })
     }
@@ -270,11 +267,7 @@ impl DropQueue {
     ///
     /// # Panics
     /// If the queue is another heap's; also as there.
-    pub fn alloc<T: Send + 'static>(
-        &self,
-        m: &Mutator,
-        value: T,
-    ) -> Result<Gc<Finalized<T>>, (FinalizeError, T)> {
+    pub fn alloc<T: Send + 'static>(&self, m: &Mutator, value: T) -> Result<Gc<Finalized<T>>, (Refusal, T)> {
         m.alloc_for(self.queue_of(m), value)
     }
 
@@ -290,7 +283,7 @@ impl DropQueue {
         m: &Mutator,
         object: Gc<O>,
         value: T,
-    ) -> Result<(), (FinalizeError, T)> {
+    ) -> Result<(), (Refusal, T)> {
         m.finalize_for(self.queue_of(m), object, value)
     }
 
@@ -312,7 +305,7 @@ impl DropQueue {
     ///
     /// # Errors
     /// In a hook or a trace function.
-    pub fn wait(&self, at_most: Option<Duration>) -> Result<bool, FinalizeError> {
+    pub fn wait(&self, at_most: Option<Duration>) -> Result<bool, Refusal> {
         self.inner.heap.wait_finalized(self.queue, at_most)
     }
 
@@ -321,7 +314,7 @@ impl DropQueue {
     ///
     /// # Errors
     /// The system gives no descriptor.
-    pub fn fd(&self) -> Result<RawFd, FinalizeError> {
+    pub fn fd(&self) -> Result<RawFd, Refusal> {
         self.inner.heap.finalizer_fd(self.queue)
     }
 }

@@ -6,7 +6,7 @@ use core::ffi::c_void;
 use core::fmt;
 use heapwood_gc::{
     AllocError, CollectionHook, CollectionKind, CollectionMoment, Config, FinalizerQueue, HeapBox, HeapError,
-    MemoryAccount, MisuseError, Stats,
+    MemoryAccount, Misuse, Stats,
 };
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -25,7 +25,7 @@ pub(crate) struct Inner {
 
 impl Inner {
     /// Sets the hook, and drops the one that was set before.
-    fn set_hook(&self, hook: Option<Box<Hook>>) -> Result<(), MisuseError> {
+    fn set_hook(&self, hook: Option<Box<Hook>>) -> Result<(), Misuse> {
         let argument = hook.map(|hook| Box::into_raw(Box::new(hook)).cast::<c_void>());
         let new = argument.map(|argument| CollectionHook { function: call_hook, argument });
         // SAFETY: the box stays until it is replaced, and any thread may call it. A panic in it ends the process, and what it may do
@@ -180,7 +180,7 @@ impl Heap {
     pub fn on_collection(
         &self,
         hook: impl Fn(CollectionMoment, CollectionKind) + Send + Sync + 'static,
-    ) -> Result<(), MisuseError> {
+    ) -> Result<(), Misuse> {
         self.inner.set_hook(Some(Box::new(hook)))
     }
 
@@ -188,7 +188,7 @@ impl Heap {
     ///
     /// # Errors
     /// As [`Heap::on_collection`].
-    pub fn forget_on_collection(&self) -> Result<(), MisuseError> {
+    pub fn forget_on_collection(&self) -> Result<(), Misuse> {
         self.inner.set_hook(None)
     }
 
@@ -228,7 +228,7 @@ impl Heap {
     ///
     /// # Errors
     /// The thread is attached to the heap, and inside a blocking region.
-    pub fn memory_account(&self) -> Result<MemoryAccount, MisuseError> {
+    pub fn memory_account(&self) -> Result<MemoryAccount, Misuse> {
         self.inner.heap.memory_account()
     }
 

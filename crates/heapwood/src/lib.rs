@@ -81,9 +81,8 @@ pub use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
 pub use heapwood_gc::{
-    AllocError, ArenaError, ClassParts, CollectionKind, CollectionMoment, CollectionTicket, Config,
-    ExternalError, FinalizeError, FreeError, HandleError, HeapError, MemoryAccount, MisuseError, OPTIONS,
-    OptionError, OptionInfo, RootError, StackError,
+    AllocError, ClassParts, CollectionKind, CollectionMoment, CollectionTicket, Config, HeapError,
+    MemoryAccount, Misuse, OPTIONS, OptionInfo, Refusal,
 };
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;

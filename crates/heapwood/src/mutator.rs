@@ -10,7 +10,7 @@ use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
 use core::cell::Cell;
 use core::fmt;
 use core::ptr::NonNull;
-use heapwood_gc::{AllocError, CollectionTicket, ExternalError, FreeError};
+use heapwood_gc::{AllocError, CollectionTicket, Refusal};
 use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass, prefetch};
 use heapwood_layout::Layout;
 use std::sync::Arc;
@@ -152,7 +152,7 @@ impl Mutator {
     ///    one when a collection runs.
     /// 2. It is no key of a [`Weak`](crate::Weak), an [`Ephemeron`](crate::Ephemeron), a [`WeakMap`](crate::WeakMap) or a
     ///    [`WeakSet`](crate::WeakSet), unless it was removed from the map or a collection has found them dead.
-    pub unsafe fn free<T: Trace>(&self, object: Gc<T>) -> Result<(), FreeError> {
+    pub unsafe fn free<T: Trace>(&self, object: Gc<T>) -> Result<(), Refusal> {
         let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
         // SAFETY: contract 1.
         unsafe { self.raw().free(start) }
@@ -317,7 +317,7 @@ impl Mutator {
     /// # Errors
     /// Nothing is counted if the limit leaves no room for so many after a full collection, if more is given back than was
     /// added, or inside [`Mutator::blocking`].
-    pub fn external(&self, change: isize) -> Result<(), ExternalError> {
+    pub fn external(&self, change: isize) -> Result<(), AllocError> {
         self.raw().external(change)
     }
 

@@ -8,7 +8,7 @@ use crate::shared::Shared;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
-use heapwood_gc::{Handle, HandleError};
+use heapwood_gc::{Handle, Refusal};
 use std::sync::Arc;
 
 /// Keeps an object alive until it is dropped.
@@ -59,7 +59,7 @@ impl Mutator {
     ///
     /// # Errors
     /// The heap has the maximum number of roots, or there is no memory for another.
-    pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, HandleError> {
+    pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, Refusal> {
         let inner = self.inner();
         // SAFETY: who has a Gc has kept its object alive.
         let handle = unsafe { inner.heap.roots().new_handle(object.as_ptr().into()) }?;

@@ -6,7 +6,7 @@ use crate::heap::{Heap, Inner};
 use crate::mutator::Mutator;
 use core::fmt;
 use core::ops::Range;
-use heapwood_gc::{RootError, StackError, StackRef};
+use heapwood_gc::{Refusal, StackRef};
 use std::sync::Arc;
 
 /// A stack that threads switch to, registered with a heap until this is dropped. It may move between threads with its
@@ -35,7 +35,7 @@ impl Heap {
     /// # Safety
     /// 1. The memory stays readable as long as the [`Stack`] exists. If that is dropped while a thread is on it: as
     ///    long as the heap exists.
-    pub unsafe fn add_stack(&self, range: Range<*mut u8>) -> Result<Stack, RootError> {
+    pub unsafe fn add_stack(&self, range: Range<*mut u8>) -> Result<Stack, Refusal> {
         // SAFETY: contract 1.
         let name = unsafe { self.inner.heap.roots().add_stack(range.start as usize..range.end as usize) }?;
         Ok(Stack { name, inner: self.inner.clone() })
@@ -70,11 +70,7 @@ impl Mutator {
     ///    from then on, not this one or a borrow of it. The fiber holds nothing that must not cross threads
     ///    ([`Gc`](crate::Gc)s may, to objects whose types are [`Shared`](trait@crate::Shared)).
     /// 3. Nothing unwinds from one stack into another.
-    pub unsafe fn switch_stack<R>(
-        &self,
-        to: Option<&Stack>,
-        jump: impl FnOnce() -> R,
-    ) -> Result<R, StackError> {
+    pub unsafe fn switch_stack<R>(&self, to: Option<&Stack>, jump: impl FnOnce() -> R) -> Result<R, Refusal> {
         let to = self.named(to);
         // SAFETY: contract 1; the stack's memory is readable as long as it is registered.
         unsafe { self.raw().stacks().switch(to, jump) }
@@ -92,7 +88,7 @@ impl Mutator {
     /// # Safety
     /// 1. The code after the call follows the contract of `jump` in [`Mutator::switch_stack`], and all saved registers
     ///    lie at `lowest` or above.
-    pub unsafe fn announce_stack(&self, to: Option<&Stack>, lowest: *const u8) -> Result<(), StackError> {
+    pub unsafe fn announce_stack(&self, to: Option<&Stack>, lowest: *const u8) -> Result<(), Refusal> {
         let to = self.named(to);
         // SAFETY: contract 1.
         unsafe { self.raw().stacks().announce(to, lowest as usize) }

@@ -6,7 +6,7 @@ use crate::like_a_gc::{Pair, like_a_gc};
 use crate::mutator::Mutator;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
-use heapwood_gc::WeakError;
+use heapwood_gc::Refusal;
 
 /// A reference to an object that does not keep it alive. Once nothing but such references leads to the object, a collection
 /// clears them.
@@ -93,17 +93,13 @@ impl Mutator {
         // SAFETY: the stack, which the collector scans, has both `Gc`s during the call.
         let made = unsafe { self.raw().ephemeron(start, value) };
         core::hint::black_box((key, value));
-        match made {
-            Ok(ptr) => Ephemeron { ptr, _marker: PhantomData },
-            Err(WeakError::Alloc(error)) => self.fail(error),
-            Err(error) => panic!("{error}"),
-        }
+        Ephemeron { ptr: self.done(made), _marker: PhantomData }
     }
 }
 
 /// # Safety
 /// 1. An object that holds a `T` begins there, if any does, and is alive.
-unsafe fn found<T>(found: Result<Option<NonNull<u8>>, WeakError>) -> Option<Gc<T>> {
+unsafe fn found<T>(found: Result<Option<NonNull<u8>>, Refusal>) -> Option<Gc<T>> {
     match found {
         // SAFETY: contract 1. The thread is attached to the heap, which has found its ephemeron.
         Ok(found) => found.map(|object| unsafe { Gc::from_raw(object.cast()) }),

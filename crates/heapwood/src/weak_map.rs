@@ -7,7 +7,7 @@ use crate::mutator::Mutator;
 use core::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
-use heapwood_gc::WeakError;
+use heapwood_gc::AllocError;
 
 /// A map by the identity of its keys, whose values live as long as something else leads to their keys. A value may lead to its
 /// key.
@@ -48,11 +48,11 @@ pub struct WeakSet<T> {
 }
 
 impl Mutator {
-    fn done<R>(&self, result: Result<R, WeakError>) -> R {
-        match result {
+    pub(crate) fn done<R>(&self, result: Result<R, impl Into<AllocError>>) -> R {
+        match result.map_err(Into::into) {
             Ok(result) => result,
-            Err(WeakError::Alloc(error)) => self.fail(error),
-            Err(error) => panic!("{error}"),
+            Err(error @ (AllocError::Misuse(_) | AllocError::Refused(_))) => panic!("{error}"),
+            Err(error) => self.fail(error),
         }
     }
 

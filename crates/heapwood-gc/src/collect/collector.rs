@@ -10,7 +10,7 @@ use super::concurrent_work::ConcurrentWork;
 use super::hook::CollectionHook;
 use super::session::Session;
 use super::turns::Turns;
-use crate::error::MisuseError;
+use crate::error::Misuse;
 use crate::lock_order::{COLLECTION, RECORD, SWEEPING};
 use crate::mark::Marking;
 use crate::mutator::registry::{Member, Members, Registry, StopTimeout};
@@ -360,7 +360,7 @@ impl Collector {
         me: &Mutator,
         wanted: impl Fn() -> bool,
         cause: Cause,
-    ) -> Result<bool, MisuseError> {
+    ) -> Result<bool, Misuse> {
         me.check()?;
         // The thread waits, and then collects, stopped in all its heaps; the lock is held until it runs again, so that one
         // that collects gets its turn before the next collection.

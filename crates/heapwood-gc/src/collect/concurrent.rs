@@ -11,7 +11,7 @@
 use super::cause::Cause;
 use super::collector::{Collector, Work};
 use super::session::Session;
-use crate::error::MisuseError;
+use crate::error::Misuse;
 use crate::lock_order::COLLECTION;
 use crate::mutator::{Mutator, ThreadState};
 use crate::policy::start_limits::{COUNTED_PART, MOST_TRIES};
@@ -196,7 +196,7 @@ impl Collector {
     ///
     /// # Errors
     /// The mutator cannot be used now, or its thread's stack cannot be scanned.
-    pub(crate) fn start_marking(&self, state: &State, me: &Mutator) -> Result<bool, MisuseError> {
+    pub(crate) fn start_marking(&self, state: &State, me: &Mutator) -> Result<bool, Misuse> {
         self.with_work(me, |work| {
             if work.session.is_active() || self.stops_by_signals() {
                 return false;
@@ -212,12 +212,7 @@ impl Collector {
     ///
     /// # Errors
     /// As [`Collector::start_marking`].
-    pub(crate) fn step_marking(
-        &self,
-        state: &State,
-        me: &Mutator,
-        edges: usize,
-    ) -> Result<bool, MisuseError> {
+    pub(crate) fn step_marking(&self, state: &State, me: &Mutator, edges: usize) -> Result<bool, Misuse> {
         self.with_work(me, |work| {
             let Some(session) = work.session.active() else { return false };
             let _sweeping = self.sweeping.lock();
@@ -237,7 +232,7 @@ impl Collector {
     ///
     /// # Errors
     /// As [`Collector::start_marking`].
-    pub(crate) fn finish_marking(&self, state: &State, me: &Mutator) -> Result<bool, MisuseError> {
+    pub(crate) fn finish_marking(&self, state: &State, me: &Mutator) -> Result<bool, Misuse> {
         self.with_work(me, |work| {
             let is_active = work.session.is_active();
             if is_active {
@@ -248,7 +243,7 @@ impl Collector {
     }
 
     /// Calls `f` with the collector's lock held, and the thread stopped in all its heaps.
-    fn with_work<R>(&self, me: &Mutator, f: impl FnOnce(&mut Work) -> R) -> Result<R, MisuseError> {
+    fn with_work<R>(&self, me: &Mutator, f: impl FnOnce(&mut Work) -> R) -> Result<R, Misuse> {
         me.check()?;
         me.away(ThreadState::AtSafepoint, || f(&mut self.lock_work()))
     }

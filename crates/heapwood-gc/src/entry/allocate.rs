@@ -4,7 +4,7 @@
 //! could have helped.
 
 use crate::collect::Cause;
-use crate::error::{AllocError, MisuseError};
+use crate::error::{AllocError, Misuse};
 use crate::heap::object_type::ObjectType;
 use crate::mutator::{Mutator, ThreadState};
 use crate::state::FullCollections;
@@ -143,7 +143,7 @@ impl Mutator {
     ) -> Result<R, AllocError> {
         let heap = self.heap();
         let (state, space) = (heap.state(), heap.space());
-        self.check().map_err(AllocError::Misuse)?;
+        self.check()?;
         if self.is_thread_asked_to_stop() {
             self.safepoint_slow();
         }
@@ -156,7 +156,7 @@ impl Mutator {
         }
         if let Some(kind) = state.stress().filter(|_| space.collections_off() == 0) {
             // Another thread may switch collections off meanwhile.
-            heap.collect_if(self, || true, Cause::Program(kind)).map_err(AllocError::Misuse)?;
+            heap.collect_if(self, || true, Cause::Program(kind))?;
         }
         if state.full_collections().is_due() {
             // The program has asked for a collection that no marker makes. A thread that cannot collect leaves it to the next.
@@ -208,7 +208,7 @@ impl Mutator {
                     Cause::AllocationFailed,
                 ),
             };
-            mine += (collected.map_err(AllocError::Misuse)? && !due) as u32;
+            mine += (collected? && !due) as u32;
             if self.has_finalizers_to_call() {
                 self.call_finalizers();
             }
@@ -220,7 +220,7 @@ impl Mutator {
     /// # Errors
     /// As for [`Mutator::collect`].
     #[cold]
-    pub(crate) fn make_posted(&self) -> Result<(), MisuseError> {
+    pub(crate) fn make_posted(&self) -> Result<(), Misuse> {
         let (heap, state) = (self.heap(), self.shared());
         if state.posted().is_posted() {
             self.check()?;
@@ -284,7 +284,7 @@ impl Mutator {
     /// # Errors
     /// The mutator cannot be used now ([`Mutator::check`]), or the thread runs on another stack than that with which it
     /// was attached, which cannot be scanned; or collections are off.
-    pub fn collect(&self) -> Result<(), MisuseError> {
+    pub fn collect(&self) -> Result<(), Misuse> {
         self.collect_now(Collection::Full)
     }
 
@@ -292,11 +292,11 @@ impl Mutator {
     ///
     /// # Errors
     /// As for [`Mutator::collect`].
-    pub fn collect_young(&self) -> Result<(), MisuseError> {
+    pub fn collect_young(&self) -> Result<(), Misuse> {
         self.collect_now(Collection::Young)
     }
 
-    fn collect_now(&self, kind: Collection) -> Result<(), MisuseError> {
+    fn collect_now(&self, kind: Collection) -> Result<(), Misuse> {
         match self.heap().collect_if(self, || true, Cause::Program(kind))? {
             true => Ok(()),
             false => Err(self.heap().refusal()),

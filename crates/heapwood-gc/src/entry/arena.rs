@@ -4,7 +4,7 @@
 //! marking, which may have to go through it, it is left to the collector.
 //! Invariant: only the thread of the mutator that opened an arena uses it, while it is open. Any other use is an error.
 
-use crate::error::{AllocError, ArenaError};
+use crate::error::{AllocError, Refusal};
 use crate::heap::Heap;
 use crate::heap::object_type::ObjectType;
 use crate::inject::Fault;
@@ -14,25 +14,25 @@ use heapwood_heap::{Address, ArenaHeader, ArenaKind, ArenaLayout, ArenaState, MO
 
 /// The error of a thread that uses the handle of an arena and is attached to no heap in which the handle lies.
 pub fn arena_handle_error(handle: usize) -> AllocError {
-    AllocError::Arena(crate::process::arena_handle_error(handle))
+    AllocError::Refused(crate::process::arena_handle_error(handle))
 }
 
 impl Heap {
     /// In verify mode: reports an error of the use of an arena.
-    fn report_arena_error(&self, error: ArenaError) {
+    fn report_arena_error(&self, error: Refusal) {
         if let Some(log) = self.arena_log() {
             log.refused(error);
         }
     }
 
     /// The error of a thread that is not attached and uses this handle of an arena; `None` if it lies in another heap.
-    pub(crate) fn arena_handle_error(&self, handle: usize) -> Option<ArenaError> {
+    pub(crate) fn arena_handle_error(&self, handle: usize) -> Option<Refusal> {
         if !self.space().contains(Address::new(handle)) {
             return None;
         }
         let why = match self.objects().arena_header(handle) {
-            Some(arena) => ArenaError::OtherThread { arena: arena.number() },
-            None => ArenaError::NoArena { address: handle },
+            Some(arena) => Refusal::ArenaOfOtherThread { arena: arena.number() },
+            None => Refusal::NoArena { address: handle },
         };
         self.report_arena_error(why);
         Some(why)
@@ -58,7 +58,7 @@ impl<'m> MutatorArenas<'m> {
     /// # Errors
     /// There is no memory for its header, or the mutator cannot be used now.
     pub fn open(self, kind: ArenaKind, zeroes: bool) -> Result<NonNull<ArenaHeader>, AllocError> {
-        self.0.check().map_err(AllocError::Misuse)?;
+        self.0.check()?;
         // Otherwise a program that allocates little else would never collect.
         self.0.retry(0, || self.0.owned().announce_arenas())?;
         let reopened = {
@@ -94,16 +94,16 @@ impl<'m> MutatorArenas<'m> {
     pub fn check(self, arena: &ArenaHeader) -> Result<(), AllocError> {
         let number = arena.number();
         let why = match arena.state() {
-            _ if !arena.is_header() => ArenaError::NoArena { address: core::ptr::from_ref(arena) as usize },
+            _ if !arena.is_header() => Refusal::NoArena { address: core::ptr::from_ref(arena) as usize },
             ArenaState::Open if arena.client()[0].get() == core::ptr::from_ref(self.0) as usize => {
-                return self.0.check().map_err(AllocError::Misuse);
+                return Ok(self.0.check()?);
             }
-            ArenaState::Open => ArenaError::OtherThread { arena: number },
-            ArenaState::Closed => ArenaError::Closed { arena: number },
-            _ => ArenaError::Left { arena: number },
+            ArenaState::Open => Refusal::ArenaOfOtherThread { arena: number },
+            ArenaState::Closed => Refusal::ArenaClosed { arena: number },
+            _ => Refusal::ArenaLeft { arena: number },
         };
         self.0.heap().report_arena_error(why);
-        Err(AllocError::Arena(why))
+        Err(AllocError::Refused(why))
     }
 
     /// The arena with this handle, for the calling thread; the handle may be any number.
@@ -114,9 +114,9 @@ impl<'m> MutatorArenas<'m> {
         match self.0.heap().objects().arena_header(handle) {
             Some(arena) => self.check(arena).map(|()| arena),
             None => {
-                let why = ArenaError::NoArena { address: handle };
+                let why = Refusal::NoArena { address: handle };
                 self.0.heap().report_arena_error(why);
-                Err(AllocError::Arena(why))
+                Err(AllocError::Refused(why))
             }
         }
     }

@@ -5,7 +5,7 @@
 //! detached when it exits. Invariant: a mutator is in its thread's record from its attachment until it is detached, and
 //! the thread's end is noticed meanwhile.
 
-use crate::error::{HeapError, MisuseError};
+use crate::error::{HeapError, Misuse};
 use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
@@ -104,7 +104,7 @@ impl Heap {
     ///
     /// # Errors
     /// The thread is attached, and its mutator cannot be used now ([`Mutator::collect`]); or collections are off.
-    pub fn collect(&self) -> Result<(), MisuseError> {
+    pub fn collect(&self) -> Result<(), Misuse> {
         match Mutator::here(self) {
             // SAFETY: it is this thread's, and stays attached during the call.
             Some(mutator) => unsafe { mutator.as_ref() }.collect(),

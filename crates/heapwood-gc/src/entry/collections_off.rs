@@ -2,7 +2,7 @@
 //! one: the budget is suspended, so that allocation goes on, and what allocation, the heap's own threads or the program want is
 //! refused. Invariant: when a thread has switched them off, none is under way. libgc's GC_disable nests in the same way.
 
-use crate::error::MisuseError;
+use crate::error::Misuse;
 use crate::heap::Heap;
 use crate::mutator::{Mutator, ThreadState};
 use crate::process::record;
@@ -18,7 +18,7 @@ impl Heap {
     /// # Errors
     /// The thread is attached and runs on a stack that the heap does not know, so that it cannot wait for a collection.
     /// Collections are off nevertheless.
-    pub fn disable_collections(&self) -> Result<u32, MisuseError> {
+    pub fn disable_collections(&self) -> Result<u32, Misuse> {
         let count = {
             let _no_preempt = record().no_preempt();
             self.space().switch_collections_off()
@@ -41,10 +41,10 @@ impl Heap {
     ///
     /// # Errors
     /// They are on.
-    pub fn enable_collections(&self) -> Result<u32, MisuseError> {
+    pub fn enable_collections(&self) -> Result<u32, Misuse> {
         let count = {
             let _no_preempt = record().no_preempt();
-            self.space().switch_collections_on().ok_or(MisuseError::CollectionsOn)?
+            self.space().switch_collections_on().ok_or(Misuse::CollectionsOn)?
         };
         if count == 0 {
             let state = self.state();

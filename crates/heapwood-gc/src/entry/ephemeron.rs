@@ -3,7 +3,7 @@
 //! pointers shade for the same reason. Invariants: a read never returns what is dead, and what it has returned is found by every
 //! collection from then on as if it had been loaded from a strong slot; a call that fails changes nothing.
 
-use crate::error::WeakError;
+use crate::error::{AllocError, Refusal};
 use crate::heap::object_type::ObjectType;
 use crate::inject::Fault;
 use crate::mark::Shading;
@@ -26,20 +26,21 @@ impl Mutator {
     /// # Safety
     /// 1. Both are reachable during the call, which may collect: from a root, or from a stack that is scanned.
     /// 2. The value is what a slot may hold.
-    pub unsafe fn ephemeron(&self, key: NonNull<u8>, value: usize) -> Result<NonNull<u8>, WeakError> {
-        self.check().map_err(WeakError::Misuse)?;
+    pub unsafe fn ephemeron(&self, key: NonNull<u8>, value: usize) -> Result<NonNull<u8>, AllocError> {
+        self.check()?;
         let (objects, address) = (self.heap().objects(), key.as_ptr() as usize);
         if !objects.may_begin_outside_arenas(address) {
-            return Err(match objects.arena_at(address) {
-                Some(arena) => WeakError::InArena { address, arena },
-                None => WeakError::NoObject { address },
-            });
+            let why = match objects.arena_at(address) {
+                Some(arena) => Refusal::CannotReferWeaklyInArena { address, arena },
+                None => Refusal::CannotReferWeakly { address },
+            };
+            return Err(why.into());
         }
         if !self.shared().ephemerons().are_some() {
             let _no_preempt = self.record().no_preempt();
-            self.shared().ephemerons().begin().map_err(WeakError::Kernel)?;
+            self.shared().ephemerons().begin()?;
         }
-        let made = self.allocate(EPHEMERON).map_err(WeakError::Alloc)?;
+        let made = self.allocate(EPHEMERON)?;
         let _no_preempt = self.record().no_preempt();
         // SAFETY: it is new, has four words, and only this thread knows it. No collection comes before it has them all: none
         // sees a key without its value.
@@ -55,7 +56,7 @@ impl Mutator {
     /// # Errors
     /// No ephemeron of this heap begins there, or the mutator cannot be used now.
     #[inline]
-    pub fn ephemeron_key(&self, ephemeron: NonNull<u8>) -> Result<Option<NonNull<u8>>, WeakError> {
+    pub fn ephemeron_key(&self, ephemeron: NonNull<u8>) -> Result<Option<NonNull<u8>>, Refusal> {
         self.read_ephemeron(ephemeron, |_, key| key)
     }
 
@@ -64,7 +65,7 @@ impl Mutator {
     /// # Errors
     /// As for [`Mutator::ephemeron_key`].
     #[inline]
-    pub fn ephemeron_value(&self, ephemeron: NonNull<u8>) -> Result<Option<NonNull<u8>>, WeakError> {
+    pub fn ephemeron_value(&self, ephemeron: NonNull<u8>) -> Result<Option<NonNull<u8>>, Refusal> {
         self.read_ephemeron(ephemeron, |ephemeron, _| ephemeron.value())
     }
 
@@ -75,11 +76,7 @@ impl Mutator {
     ///
     /// # Safety
     /// 1. The value is what a slot may hold.
-    pub unsafe fn set_ephemeron_value(
-        &self,
-        ephemeron: NonNull<u8>,
-        value: usize,
-    ) -> Result<bool, WeakError> {
+    pub unsafe fn set_ephemeron_value(&self, ephemeron: NonNull<u8>, value: usize) -> Result<bool, Refusal> {
         let ephemeron = self.known_ephemeron(ephemeron)?;
         // A key that is read is alive until the next poll, so the value has a key.
         let _no_preempt = self.record().no_preempt();
@@ -109,12 +106,12 @@ impl Mutator {
     }
 
     #[inline]
-    fn known_ephemeron(&self, ephemeron: NonNull<u8>) -> Result<Ephemeron, WeakError> {
-        self.check().map_err(WeakError::Misuse)?;
+    fn known_ephemeron(&self, ephemeron: NonNull<u8>) -> Result<Ephemeron, Refusal> {
+        self.check()?;
         publication::observe();
         let address = ephemeron.as_ptr() as usize;
         if !self.may_be_ephemeron(address) {
-            return Err(WeakError::NotWeak { address });
+            return Err(Refusal::NoEphemeron { address });
         }
         // SAFETY: a cell of that kind is there; who gives its address keeps it alive during the call.
         Ok(unsafe { Ephemeron::at(address) })
@@ -126,7 +123,7 @@ impl Mutator {
         &self,
         ephemeron: NonNull<u8>,
         read: impl FnOnce(Ephemeron, usize) -> usize,
-    ) -> Result<Option<NonNull<u8>>, WeakError> {
+    ) -> Result<Option<NonNull<u8>>, Refusal> {
         let ephemeron = self.known_ephemeron(ephemeron)?;
         let _no_preempt = self.record().no_preempt();
         let key = ephemeron.key();

@@ -2,7 +2,7 @@
 //! addition is an allocation without cells: it may collect, and near a limit it is refused after a full collection that could
 //! have helped. Invariant: a call that fails changes nothing.
 
-use crate::error::{AllocError, ExternalError};
+use crate::error::AllocError;
 use crate::mutator::Mutator;
 
 impl Mutator {
@@ -14,13 +14,12 @@ impl Mutator {
     /// # Errors
     /// Adding: as an allocation of so many bytes, and if they are more than memory can hold. Giving back: if more is given
     /// back than was added, or the mutator cannot be used now ([`Mutator::check`]).
-    pub fn external(&self, change: isize) -> Result<(), ExternalError> {
+    pub fn external(&self, change: isize) -> Result<(), AllocError> {
         let (external, bytes) = (self.shared().space().external(), change.unsigned_abs());
         if change > 0 {
-            let counted = self.retry(bytes, || external.take(bytes)).map_err(ExternalError::Alloc)?;
-            return counted.map_err(ExternalError::Refused);
+            return Ok(self.retry(bytes, || external.take(bytes))??);
         }
-        self.check().map_err(|misuse| ExternalError::Alloc(AllocError::Misuse(misuse)))?;
-        external.give_back(bytes).map_err(ExternalError::Refused)
+        self.check()?;
+        Ok(external.give_back(bytes)?)
     }
 }

@@ -1,13 +1,13 @@
 //! Finalisers, as a program registers and takes them. Any thread may take data, attached or not, for no object is given; an
 //! object is given to an attached one, whose roots keep it from then on. Invariant: a call that fails changes nothing.
 
-use crate::error::{FinalizeError, MisuseError};
+use crate::error::{Misuse, Refusal};
 use crate::heap::Heap;
 use crate::inject::Fault;
 use crate::mark::Shading;
 use crate::mutator::Mutator;
 use crate::process::record;
-use crate::state::{AddError, CancelError, FinalizerKind, QueueError, Registration};
+use crate::state::{CancelError, FinalizerKind, Registration};
 use core::ptr::NonNull;
 use heapwood_heap::Address;
 use heapwood_os::threads::stack::thread_pointer;
@@ -78,7 +78,7 @@ impl Mutator {
         queue: FinalizerQueue,
         order: FinalizeOrder,
         tag: usize,
-    ) -> Result<FinalizerToken, FinalizeError> {
+    ) -> Result<FinalizerToken, Refusal> {
         let kind = match order {
             FinalizeOrder::Ordered => FinalizerKind::Ordered,
             FinalizeOrder::AtOnce => FinalizerKind::AtOnce,
@@ -96,7 +96,7 @@ impl Mutator {
         object: NonNull<u8>,
         queue: FinalizerQueue,
         tag: usize,
-    ) -> Result<FinalizerToken, FinalizeError> {
+    ) -> Result<FinalizerToken, Refusal> {
         self.register(object, (queue, FinalizerKind::Data), tag)
     }
 
@@ -105,13 +105,13 @@ impl Mutator {
         object: NonNull<u8>,
         (queue, kind): (FinalizerQueue, FinalizerKind),
         tag: usize,
-    ) -> Result<FinalizerToken, FinalizeError> {
-        self.check().map_err(FinalizeError::Misuse)?;
+    ) -> Result<FinalizerToken, Refusal> {
+        self.check()?;
         let (heap, address) = (self.heap(), object.as_ptr() as usize);
         if !heap.objects().may_begin_outside_arenas(address) {
             return Err(match heap.objects().arena_at(address) {
-                Some(arena) => FinalizeError::InArena { address, arena },
-                None => FinalizeError::NoObject { address },
+                Some(arena) => Refusal::CannotFinalizeInArena { address, arena },
+                None => Refusal::CannotFinalize { address },
             });
         }
         let _no_preempt = self.record().no_preempt();
@@ -119,11 +119,7 @@ impl Mutator {
         let registration = Registration { object: address, is_old, kind, queue: queue.0, tag };
         let added = heap.state().finalizers().add(heap.memory_of_finalizers(), registration);
         self.owned().announce_entries(heap.state().entry_bytes());
-        added.map(FinalizerToken).map_err(|refused| match refused {
-            AddError::Full(most) => FinalizeError::Full { most },
-            AddError::NoQueue => FinalizeError::NoQueue { queue: queue.0 },
-            AddError::Kernel(e) => FinalizeError::Kernel(e),
-        })
+        added.map(FinalizerToken)
     }
 
     /// Takes the entry that has waited longest on a queue, objects before data; `None` if none waits. The object is ordinary
@@ -131,11 +127,11 @@ impl Mutator {
     ///
     /// # Errors
     /// There is no such queue, or the mutator cannot be used now ([`Mutator::check`]).
-    pub fn next_finalized(&self, queue: FinalizerQueue) -> Result<Option<Finalized>, FinalizeError> {
-        self.check().map_err(FinalizeError::Misuse)?;
+    pub fn next_finalized(&self, queue: FinalizerQueue) -> Result<Option<Finalized>, Refusal> {
+        self.check()?;
         let _no_preempt = self.record().no_preempt();
         let state = self.shared();
-        let taken = state.finalizers().next(queue.0, true).map_err(|e| FinalizeError::of_queue(e, queue))?;
+        let taken = state.finalizers().next(queue.0, true)?;
         let Some(taken) = taken else { return Ok(None) };
         if taken.object != 0 && self.barrier().is_concurrent_marking() {
             // A marking whose snapshot knows no path to it learns of it.
@@ -158,10 +154,10 @@ impl Heap {
 
     /// Refuses calls of trace functions, also on a thread that is not attached: a marking that revives what finalisers want calls
     /// them with the table's lock held.
-    pub(super) fn check_no_trace(&self) -> Result<(), MisuseError> {
+    pub(super) fn check_no_trace(&self) -> Result<(), Misuse> {
         let (here, threads) = (thread_pointer(), self.state().marking_threads());
         match threads.is_marking(here) || threads.is_helping(here) {
-            true => Err(MisuseError::Tracing),
+            true => Err(Misuse::Tracing),
             false => Ok(()),
         }
     }
@@ -170,33 +166,32 @@ impl Heap {
     ///
     /// # Errors
     /// There are as many as there can be, or the kernel gives no memory; or the call comes from a trace function, so with the others.
-    pub fn new_finalizer_queue(&self) -> Result<FinalizerQueue, FinalizeError> {
-        self.check_no_trace().map_err(FinalizeError::Misuse)?;
+    pub fn new_finalizer_queue(&self) -> Result<FinalizerQueue, Refusal> {
+        self.check_no_trace()?;
         let _no_preempt = record().no_preempt();
-        let made = self.state().finalizers().add_queue(self.memory_of_finalizers());
-        made.map(FinalizerQueue).map_err(|e| FinalizeError::of_queue(e, FinalizerQueue(0)))
+        self.state().finalizers().add_queue(self.memory_of_finalizers()).map(FinalizerQueue)
     }
 
     /// Ends a queue.
     ///
     /// # Errors
     /// It has entries or registrations, it is the heap's own, or there is none of that number.
-    pub fn end_finalizer_queue(&self, queue: FinalizerQueue) -> Result<(), FinalizeError> {
-        self.check_no_trace().map_err(FinalizeError::Misuse)?;
+    pub fn end_finalizer_queue(&self, queue: FinalizerQueue) -> Result<(), Refusal> {
+        self.check_no_trace()?;
         let _no_preempt = record().no_preempt();
-        self.state().finalizers().end_queue(queue.0).map_err(|e| FinalizeError::of_queue(e, queue))
+        self.state().finalizers().end_queue(queue.0)
     }
 
     /// Cancels a registration, on any thread; returns its tag.
     ///
     /// # Errors
     /// Its object is dead, and the entry is on the queue or was taken; or it was cancelled before, or is none.
-    pub fn cancel_finalizer(&self, token: FinalizerToken) -> Result<usize, FinalizeError> {
-        self.check_no_trace().map_err(FinalizeError::Misuse)?;
+    pub fn cancel_finalizer(&self, token: FinalizerToken) -> Result<usize, Refusal> {
+        self.check_no_trace()?;
         let _no_preempt = record().no_preempt();
         self.state().finalizers().cancel(token.0).map_err(|refused| match refused {
-            CancelError::Queued => FinalizeError::Queued,
-            CancelError::NoEntry => FinalizeError::NoFinalizer { token: token.0 },
+            CancelError::Queued => Refusal::FinalizerQueued,
+            CancelError::NoEntry => Refusal::NoFinalizer { token: token.0 },
         })
     }
 
@@ -205,7 +200,7 @@ impl Heap {
     ///
     /// # Errors
     /// The call comes from a trace function.
-    pub fn cancel_finalizer_of(&self, object: NonNull<u8>) -> Result<Option<usize>, MisuseError> {
+    pub fn cancel_finalizer_of(&self, object: NonNull<u8>) -> Result<Option<usize>, Misuse> {
         self.check_no_trace()?;
         let _no_preempt = record().no_preempt();
         Ok(self.state().finalizers().cancel_of(object.as_ptr() as usize))
@@ -216,14 +211,13 @@ impl Heap {
     ///
     /// # Errors
     /// There is no such queue.
-    pub fn next_finalized_data(&self, queue: FinalizerQueue) -> Result<Option<usize>, FinalizeError> {
+    pub fn next_finalized_data(&self, queue: FinalizerQueue) -> Result<Option<usize>, Refusal> {
         if queue == FinalizerQueue::default() && self.finalizers().1 == 0 {
             return Ok(None);
         }
-        self.check_no_trace().map_err(FinalizeError::Misuse)?;
+        self.check_no_trace()?;
         let _no_preempt = record().no_preempt();
-        let taken = self.state().finalizers().next(queue.0, false);
-        taken.map(|taken| taken.map(|taken| taken.tag)).map_err(|e| FinalizeError::of_queue(e, queue))
+        Ok(self.state().finalizers().next(queue.0, false)?.map(|taken| taken.tag))
     }
 
     /// Queues all that is registered, each once and in no order: before a heap ends, so that what its objects own outside is freed
@@ -231,7 +225,7 @@ impl Heap {
     ///
     /// # Errors
     /// A thread is attached and its mutator cannot be used now ([`Mutator::check`]).
-    pub fn finalize_all(&self) -> Result<usize, MisuseError> {
+    pub fn finalize_all(&self) -> Result<usize, Misuse> {
         self.check_no_trace()?;
         if let Some(mutator) = Mutator::here(self) {
             // SAFETY: it is this thread's, and stays attached during the call.
@@ -247,18 +241,5 @@ impl Heap {
     pub fn finalizers(&self) -> (usize, usize) {
         let (registered, queued, _) = self.state().finalizers().counts();
         (registered, queued)
-    }
-}
-
-impl FinalizeError {
-    pub(super) fn of_queue(error: QueueError, queue: FinalizerQueue) -> Self {
-        match error {
-            QueueError::None => FinalizeError::NoQueue { queue: queue.0 },
-            QueueError::Full(most) => FinalizeError::ManyQueues { most },
-            QueueError::Kernel(e) => FinalizeError::Kernel(e),
-            QueueError::InUse(registered, queued) => FinalizeError::QueueInUse { registered, queued },
-            QueueError::Running => FinalizeError::QueueCalled,
-            QueueError::NoDescriptor(errno) => FinalizeError::NoDescriptor { errno },
-        }
     }
 }

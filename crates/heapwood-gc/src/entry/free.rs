@@ -1,7 +1,7 @@
 //! Explicit frees: objects that the program frees without waiting for a collection. Invariant: only an existing object
 //! is freed, given by its first byte; any other address is an error.
 
-use crate::error::FreeError;
+use crate::error::Refusal;
 use crate::inject::Fault;
 use crate::mark::Shading;
 use crate::mutator::Mutator;
@@ -25,8 +25,8 @@ impl Mutator {
     /// 2. It is no key of an ephemeron, a weak reference or a weak table, unless a collection has cleared that, or it was removed
     ///    from the table; it has no link, and is the place of none.
     #[inline]
-    pub unsafe fn free(&self, object: NonNull<u8>) -> Result<(), FreeError> {
-        self.check().map_err(FreeError::Misuse)?;
+    pub unsafe fn free(&self, object: NonNull<u8>) -> Result<(), Refusal> {
+        self.check()?;
         publication::observe();
         let object = Address::from(object.as_ptr());
         // Remembered stores do not matter to a free.
@@ -43,7 +43,7 @@ impl Mutator {
             return unsafe { self.free_perhaps_held(object) };
         }
         // SAFETY: contract 1; the region lasts until the free has ended.
-        unsafe { self.owned().free(object, self.shared().alone().is()) }.map_err(FreeError::Refused)
+        unsafe { self.owned().free(object, self.shared().alone().is()) }.map_err(Refusal::from)
     }
 
     /// The same in verify mode, during a marking beside the program, or where objects have finalisers.
@@ -52,7 +52,7 @@ impl Mutator {
     /// 1. As for [`free`](Self::free).
     #[cold]
     #[inline(never)]
-    unsafe fn free_with_care(&self, object: Address) -> Result<(), FreeError> {
+    unsafe fn free_with_care(&self, object: Address) -> Result<(), Refusal> {
         let state = self.shared();
         self.shade_freed(object);
         let _no_preempt = self.record().no_preempt();
@@ -69,10 +69,10 @@ impl Mutator {
     /// # Safety
     /// 1. As for [`free`](Self::free).
     #[inline(never)]
-    unsafe fn free_perhaps_held(&self, object: Address) -> Result<(), FreeError> {
+    unsafe fn free_perhaps_held(&self, object: Address) -> Result<(), Refusal> {
         self.with_released(object, || {
             // SAFETY: contract 1; the region lasts until the free has ended.
-            unsafe { self.owned().free(object, self.shared().alone().is()) }.map_err(FreeError::Refused)
+            unsafe { self.owned().free(object, self.shared().alone().is()) }.map_err(Refusal::from)
         })
     }
 
@@ -80,8 +80,8 @@ impl Mutator {
     fn with_released(
         &self,
         object: Address,
-        free: impl FnOnce() -> Result<(), FreeError>,
-    ) -> Result<(), FreeError> {
+        free: impl FnOnce() -> Result<(), Refusal>,
+    ) -> Result<(), Refusal> {
         let (space, held) = (self.shared().space(), ObjectRef::new(object.get()));
         // SAFETY: the address lies in a span, and this thread is not stopped.
         let was_held = space.find_span(object).is_some() && unsafe { space.release_held(held) };
@@ -97,11 +97,11 @@ impl Mutator {
     ///
     /// # Safety
     /// 1. As for [`free`](Self::free).
-    unsafe fn free_released(&self, object: Address) -> Result<(), FreeError> {
+    unsafe fn free_released(&self, object: Address) -> Result<(), Refusal> {
         let state = self.shared();
         if state.finalizers().has(object.get()) {
             // Its address would be another object's when a collection looks.
-            return Err(FreeError::Finalizer { address: object.get() });
+            return Err(Refusal::HasFinalizer { address: object.get() });
         }
         if state.verifies() {
             self.check_unlinked(object)?;
@@ -119,12 +119,12 @@ impl Mutator {
             && state.space().is_old(object)
             && !state.faults().fails(Fault::FreedAtOnce)
         {
-            self.owned().free_later(object).map_err(FreeError::Refused)?;
+            self.owned().free_later(object)?;
             state.marking_log().note_freed(object.get());
             return Ok(());
         }
         // SAFETY: contract 1.
-        unsafe { self.owned().free(object, false) }.map_err(FreeError::Refused)
+        unsafe { self.owned().free(object, false) }.map_err(Refusal::from)
     }
 
     /// An active marking may have to follow paths through an object that it has not scanned: so an object that is about to be freed is
@@ -144,14 +144,14 @@ impl Mutator {
     }
 
     /// Whether nothing weak refers to an object, as far as verify mode knows. In a no-preempt region.
-    fn check_unlinked(&self, object: Address) -> Result<(), FreeError> {
+    fn check_unlinked(&self, object: Address) -> Result<(), Refusal> {
         let (state, address) = (self.shared(), object.get());
         if state.ephemerons().keys().is_some_and(|keys| keys.has(state.space(), address)) {
-            return Err(FreeError::Weak { address });
+            return Err(Refusal::HasWeak { address });
         }
         let bytes = state.space().find_span(object).map_or(1, |span| span.object_bytes());
         match state.links().slot_of(address..address + bytes) {
-            Some(slot) => Err(FreeError::Link { address, slot }),
+            Some(slot) => Err(Refusal::HasLink { address, slot }),
             None => Ok(()),
         }
     }

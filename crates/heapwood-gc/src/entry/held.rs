@@ -1,7 +1,7 @@
 //! Held objects: the program makes an object a root by its address alone, and lets it go by it (libgc's uncollectable objects).
 //! Invariant: only an object that exists is held; a free lets it go.
 
-use crate::error::{AllocError, HoldError};
+use crate::error::{AllocError, Refusal};
 use crate::heap::object_type::ObjectType;
 use crate::mutator::Mutator;
 use core::ptr::NonNull;
@@ -16,8 +16,8 @@ impl Mutator {
     /// # Panics
     /// As there.
     pub fn allocate_held(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
-        self.check().map_err(AllocError::Misuse)?;
-        self.begin_holding().map_err(AllocError::Kernel)?;
+        self.check()?;
+        self.begin_holding()?;
         let object = self.allocate(ty)?;
         // No poll came since, and a signal finds the object in a register.
         let _no_preempt = self.record().no_preempt();
@@ -31,9 +31,9 @@ impl Mutator {
     /// # Errors
     /// No object begins there, or it lies in an arena; the kernel gives no memory for the record of held objects; or the mutator
     /// cannot be used now.
-    pub fn hold(&self, object: NonNull<u8>) -> Result<bool, HoldError> {
-        self.check().map_err(HoldError::Misuse)?;
-        self.begin_holding().map_err(HoldError::Kernel)?;
+    pub fn hold(&self, object: NonNull<u8>) -> Result<bool, Refusal> {
+        self.check()?;
+        self.begin_holding()?;
         let _no_preempt = self.record().no_preempt();
         let object = self.beginning_at(object)?;
         // SAFETY: it exists, and this thread is not stopped.
@@ -44,8 +44,8 @@ impl Mutator {
     ///
     /// # Errors
     /// No object begins there, or it lies in an arena; or the mutator cannot be used now.
-    pub fn release_held(&self, object: NonNull<u8>) -> Result<bool, HoldError> {
-        self.check().map_err(HoldError::Misuse)?;
+    pub fn release_held(&self, object: NonNull<u8>) -> Result<bool, Refusal> {
+        self.check()?;
         let _no_preempt = self.record().no_preempt();
         let object = self.beginning_at(object)?;
         // SAFETY: as above.
@@ -53,11 +53,11 @@ impl Mutator {
     }
 
     /// The object that begins at an address. In a no-preempt region of the mutator's thread.
-    fn beginning_at(&self, object: NonNull<u8>) -> Result<ObjectRef, HoldError> {
+    fn beginning_at(&self, object: NonNull<u8>) -> Result<ObjectRef, Refusal> {
         publication::observe();
         let address = object.as_ptr() as usize;
         let found = self.owned().find(Address::new(address)).map(|found| found.base);
-        found.filter(|base| base.get() == address).ok_or(HoldError::NoObject { address })
+        found.filter(|base| base.get() == address).ok_or(Refusal::CannotHold { address })
     }
 
     fn begin_holding(&self) -> Result<(), heapwood_os::OsError> {

@@ -2,7 +2,7 @@
 //! replaced it returns.
 
 use crate::collect::CollectionHook;
-use crate::error::MisuseError;
+use crate::error::Misuse;
 use crate::heap::Heap;
 use crate::mutator::{Mutator, ThreadState};
 use crate::process::record;
@@ -28,7 +28,7 @@ impl Heap {
     pub unsafe fn on_collection(
         &self,
         hook: Option<CollectionHook>,
-    ) -> Result<Option<CollectionHook>, MisuseError> {
+    ) -> Result<Option<CollectionHook>, Misuse> {
         self.between_collections(|| self.collector().set_hook(self.state(), hook))
     }
 
@@ -38,12 +38,12 @@ impl Heap {
     ///
     /// # Errors
     /// As for [`Heap::on_collection`].
-    pub fn set_phases(&self, phases: Option<&'static dyn CollectionPhases>) -> Result<(), MisuseError> {
+    pub fn set_phases(&self, phases: Option<&'static dyn CollectionPhases>) -> Result<(), Misuse> {
         self.between_collections(|| self.collector().set_client(self.state(), phases))
     }
 
     /// Calls `set`, which takes the collector's turn.
-    fn between_collections<R>(&self, set: impl FnOnce() -> R) -> Result<R, MisuseError> {
+    fn between_collections<R>(&self, set: impl FnOnce() -> R) -> Result<R, Misuse> {
         let before = match Mutator::here(self) {
             Some(mutator) => {
                 // SAFETY: it is this thread's, and stays attached during the call.
@@ -51,9 +51,9 @@ impl Heap {
                 mutator.check()?;
                 mutator.away(ThreadState::AtSafepoint, set)?
             }
-            None if record().is_in_hook() => return Err(MisuseError::Hook),
+            None if record().is_in_hook() => return Err(Misuse::Hook),
             None if self.state().marking_threads().is_helping(thread_pointer()) => {
-                return Err(MisuseError::Tracing);
+                return Err(Misuse::Tracing);
             }
             None => record().elsewhere(None, |_| set()),
         };

@@ -4,11 +4,11 @@
 //! changes nothing.
 
 use super::ephemeron::shade_found;
-use crate::error::{MisuseError, WeakError};
+use crate::error::{Misuse, Refusal};
 use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::process::record;
-use crate::state::{AddLinkError, Link, LinkKind};
+use crate::state::{Link, LinkKind};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Address, ScanKind, publication};
@@ -31,15 +31,15 @@ impl Mutator {
         slot: *mut usize,
         object: NonNull<u8>,
         is_long: bool,
-    ) -> Result<(), WeakError> {
-        self.check().map_err(WeakError::Misuse)?;
+    ) -> Result<(), Refusal> {
+        self.check()?;
         let (heap, address) = (self.heap(), object.as_ptr() as usize);
         let slot = checked_slot(heap, slot)?;
         if let Some(arena) = heap.objects().arena_at(address) {
-            return Err(WeakError::InArena { address, arena });
+            return Err(Refusal::CannotReferWeaklyInArena { address, arena });
         }
         if !heap.objects().may_begin(address) {
-            return Err(WeakError::NoObject { address });
+            return Err(Refusal::CannotReferWeakly { address });
         }
         let _no_preempt = self.record().no_preempt();
         let space = heap.space();
@@ -48,10 +48,7 @@ impl Mutator {
         let link = Link { slot, object: address, kind, is_young };
         let added = heap.state().links().add((heap.kernel(), space.reservation_bytes()), link);
         self.owned().announce_entries(heap.state().entry_bytes());
-        added.map_err(|refused| match refused {
-            AddLinkError::Full(most) => WeakError::FullOfLinks { most },
-            AddLinkError::Kernel(e) => WeakError::Kernel(e),
-        })
+        added
     }
 
     /// The object that a slot with a link refers to, or `None`: it is dead, or the slot has no link. While a marking goes on beside
@@ -59,7 +56,7 @@ impl Mutator {
     ///
     /// # Errors
     /// The mutator cannot be used now.
-    pub fn read_link(&self, slot: *mut usize) -> Result<Option<NonNull<u8>>, MisuseError> {
+    pub fn read_link(&self, slot: *mut usize) -> Result<Option<NonNull<u8>>, Misuse> {
         self.check()?;
         let _no_preempt = self.record().no_preempt();
         let Some(link) = self.heap().state().links().find(slot as usize) else { return Ok(None) };
@@ -76,24 +73,20 @@ impl Mutator {
     ///
     /// # Safety
     /// 1. Both may be read and written, `to` as long as it has a link.
-    pub unsafe fn move_link(&self, from: *mut usize, to: *mut usize) -> Result<(), WeakError> {
-        self.check().map_err(WeakError::Misuse)?;
+    pub unsafe fn move_link(&self, from: *mut usize, to: *mut usize) -> Result<(), Refusal> {
+        self.check()?;
         let (heap, slot) = (self.heap(), checked_slot(self.heap(), to)?);
         // No pause comes before the word has moved, too.
         let _no_preempt = self.record().no_preempt();
         let links = heap.state().links();
         let Some(link) = links.find(from as usize) else {
-            return Err(WeakError::NoLink { slot: from as usize });
+            return Err(Refusal::NoLink { slot: from as usize });
         };
         if from == to {
             return Ok(());
         }
         let link = Link { slot, is_young: link.is_young || may_be_young(heap, slot), ..link };
-        let added = links.add((heap.kernel(), heap.space().reservation_bytes()), link);
-        added.map_err(|refused| match refused {
-            AddLinkError::Full(most) => WeakError::FullOfLinks { most },
-            AddLinkError::Kernel(e) => WeakError::Kernel(e),
-        })?;
+        links.add((heap.kernel(), heap.space().reservation_bytes()), link)?;
         links.remove(from as usize);
         // SAFETY: contract 1; both are aligned.
         unsafe {
@@ -118,13 +111,13 @@ impl Heap {
 }
 
 /// The address of a slot that may have a link.
-fn checked_slot(heap: &Heap, slot: *mut usize) -> Result<usize, WeakError> {
+fn checked_slot(heap: &Heap, slot: *mut usize) -> Result<usize, Refusal> {
     let address = slot as usize;
     if address == 0 || !address.is_multiple_of(WORD) {
-        return Err(WeakError::NoSlot { slot: address });
+        return Err(Refusal::NoSlot { slot: address });
     }
     if let Some(arena) = heap.objects().arena_at(address) {
-        return Err(WeakError::InArena { address, arena });
+        return Err(Refusal::CannotReferWeaklyInArena { address, arena });
     }
     // In the heap it lies in an object of the program's, with which the link goes.
     let (space, at) = (heap.space(), Address::new(address));
@@ -134,7 +127,7 @@ fn checked_slot(heap: &Heap, slot: *mut usize) -> Result<usize, WeakError> {
                 .find_span(at)
                 .and_then(|span| span.cell_in(at))
                 .is_some_and(|cell| heap.objects().may_begin(cell.get()));
-    if is_elsewhere { Ok(address) } else { Err(WeakError::NoSlot { slot: address }) }
+    if is_elsewhere { Ok(address) } else { Err(Refusal::NoSlot { slot: address }) }
 }
 
 /// Whether a slot lies in an object that may be young.

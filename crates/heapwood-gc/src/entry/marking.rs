@@ -1,7 +1,7 @@
 //! For tests: a concurrent full marking that a mutator's thread drives in increments, and the collection of an idle heap without
 //! ten seconds of quiet. Invariant: the marking is active between its beginning and its end, as if the heap's own threads marked.
 
-use crate::error::MisuseError;
+use crate::error::Misuse;
 use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::state::ShadeCounts;
@@ -34,7 +34,7 @@ impl IncrementalMarking<'_> {
     ///
     /// # Errors
     /// As for [`Mutator::collect`], also in the two functions below.
-    pub fn begin(self) -> Result<bool, MisuseError> {
+    pub fn begin(self) -> Result<bool, Misuse> {
         let heap = self.0.heap();
         heap.collector().start_marking(heap.state(), self.0)
     }
@@ -46,13 +46,13 @@ impl IncrementalMarking<'_> {
     }
 
     /// Follows N edges of the marking, or scans N slices of objects; false if nothing is left now.
-    pub fn step(self, edges: usize) -> Result<bool, MisuseError> {
+    pub fn step(self, edges: usize) -> Result<bool, Misuse> {
         let heap = self.0.heap();
         heap.collector().step_marking(heap.state(), self.0, edges)
     }
 
     /// Marks everything that is left, and ends the marking like a full collection; false if none is active.
-    pub fn finish(self) -> Result<bool, MisuseError> {
+    pub fn finish(self) -> Result<bool, Misuse> {
         let heap = self.0.heap();
         heap.collector().finish_marking(heap.state(), self.0)
     }

@@ -1,7 +1,7 @@
 //! An account of a heap's memory, on any thread. Invariant: it changes nothing but the time at which threads go on.
 
 use crate::collect::{CollectorTurn, HeapTable};
-use crate::error::MisuseError;
+use crate::error::Misuse;
 use crate::heap::Heap;
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::MemoryAccount;
@@ -20,7 +20,7 @@ impl Heap {
     /// # Errors
     /// The thread is attached, and its mutator cannot be used now ([`Mutator::check`]); or the call comes from a trace
     /// function.
-    pub fn memory_account(&self) -> Result<MemoryAccount, MisuseError> {
+    pub fn memory_account(&self) -> Result<MemoryAccount, Misuse> {
         self.memory_account_with(&[])
     }
 
@@ -28,7 +28,7 @@ impl Heap {
     ///
     /// # Errors
     /// As [`memory_account`](Self::memory_account).
-    pub fn memory_account_with(&self, client: &[Range<usize>]) -> Result<MemoryAccount, MisuseError> {
+    pub fn memory_account_with(&self, client: &[Range<usize>]) -> Result<MemoryAccount, Misuse> {
         match Mutator::here(self) {
             Some(mutator) => {
                 // SAFETY: it is this thread's, and stays attached during the call.
@@ -36,7 +36,7 @@ impl Heap {
                 mutator.check()?;
                 mutator.away(ThreadState::AtSafepoint, || self.take_account(client))
             }
-            None if self.state().marking_threads().is_helping(thread_pointer()) => Err(MisuseError::Tracing),
+            None if self.state().marking_threads().is_helping(thread_pointer()) => Err(Misuse::Tracing),
             None => Ok(record().elsewhere(None, |_| self.take_account(client))),
         }
     }

@@ -4,7 +4,7 @@
 //! collections.
 
 use crate::collect::Cause;
-use crate::error::MisuseError;
+use crate::error::Misuse;
 use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::state::barrier_bits::MARK;
@@ -27,10 +27,10 @@ impl CollectionTicket {
     }
 
     /// Its number, if it is one of this heap, or may be.
-    fn number(self, heap: &Heap) -> Result<u64, MisuseError> {
+    fn number(self, heap: &Heap) -> Result<u64, Misuse> {
         match self == Self::of(heap, self.number) && heap.state().full_collections().knows(self.number) {
             true => Ok(self.number),
-            false => Err(MisuseError::NoTicket),
+            false => Err(Misuse::NoTicket),
         }
     }
 }
@@ -43,7 +43,7 @@ impl Mutator {
     ///
     /// # Errors
     /// The mutator cannot be used now ([`Mutator::check`]), or collections are off.
-    pub fn start_collection(&self) -> Result<CollectionTicket, MisuseError> {
+    pub fn start_collection(&self) -> Result<CollectionTicket, Misuse> {
         self.check()?;
         let (heap, state) = (self.heap(), self.shared());
         if heap.space().collections_off() != 0 {
@@ -63,7 +63,7 @@ impl Mutator {
     ///
     /// # Errors
     /// As for [`Mutator::collect`]; or the ticket is not one of this heap.
-    pub fn wait_for(&self, ticket: CollectionTicket) -> Result<(), MisuseError> {
+    pub fn wait_for(&self, ticket: CollectionTicket) -> Result<(), Misuse> {
         self.check()?;
         let heap = self.heap();
         let (full, requests) = (heap.state().full_collections(), heap.state().marking_requests());
@@ -89,7 +89,7 @@ impl Mutator {
     ///
     /// # Errors
     /// As for [`Mutator::collect`]; or the ticket is not one of this heap.
-    pub fn is_done(&self, ticket: CollectionTicket) -> Result<bool, MisuseError> {
+    pub fn is_done(&self, ticket: CollectionTicket) -> Result<bool, Misuse> {
         self.check()?;
         let heap = self.heap();
         let (full, number) = (heap.state().full_collections(), ticket.number(heap)?);

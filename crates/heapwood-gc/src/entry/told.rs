@@ -3,7 +3,7 @@
 //! a collection might come as well.
 
 use super::finalize::FinalizerQueue;
-use crate::error::{FinalizeError, MisuseError};
+use crate::error::{Misuse, Refusal};
 use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::mutator::finalizer_calls::Call;
@@ -20,28 +20,23 @@ impl Heap {
     /// # Errors
     /// There is no such queue, or it has ended meanwhile; or the thread is a hook or a trace function, or its mutator cannot enter a
     /// blocking region.
-    pub fn wait_finalized(
-        &self,
-        queue: FinalizerQueue,
-        at_most: Option<Duration>,
-    ) -> Result<bool, FinalizeError> {
+    pub fn wait_finalized(&self, queue: FinalizerQueue, at_most: Option<Duration>) -> Result<bool, Refusal> {
         let mutator = Mutator::here(self);
         if let Some(mutator) = mutator {
             // SAFETY: it is this thread's, and stays attached during the call.
             match unsafe { mutator.as_ref() }.check() {
-                Ok(()) | Err(MisuseError::InNative) => {}
-                Err(misuse) => return Err(FinalizeError::Misuse(misuse)),
+                Ok(()) | Err(Misuse::InNative) => {}
+                Err(misuse) => return Err(misuse.into()),
             }
         } else if record().is_in_hook() {
-            return Err(FinalizeError::Misuse(MisuseError::Hook));
+            return Err(Misuse::Hook.into());
         } else {
-            self.check_no_trace().map_err(FinalizeError::Misuse)?;
+            self.check_no_trace()?;
         }
         let end = at_most.map(|at_most| monotonic_ns().saturating_add(at_most.as_nanos() as u64));
         let look = || {
             let _no_preempt = record().no_preempt();
-            let looked = self.state().finalizers().look(self.memory_of_finalizers(), queue.to_bits());
-            looked.map_err(|e| FinalizeError::of_queue(e, queue))
+            self.state().finalizers().look(self.memory_of_finalizers(), queue.to_bits())
         };
         let sleep = |word: &Futex, seen| {
             let left = end.map(|end| end.saturating_sub(monotonic_ns()));
@@ -54,7 +49,7 @@ impl Heap {
             };
             // SAFETY: as above.
             match mutator.map(|mutator| unsafe { mutator.as_ref() }) {
-                Some(mutator) => mutator.blocking(sleep).map_err(FinalizeError::Misuse)?,
+                Some(mutator) => mutator.blocking(sleep)?,
                 None => sleep(),
             }
             Ok(true)
@@ -67,11 +62,10 @@ impl Heap {
     ///
     /// # Errors
     /// There is no such queue, or the kernel gives no descriptor.
-    pub fn finalizer_fd(&self, queue: FinalizerQueue) -> Result<i32, FinalizeError> {
-        self.check_no_trace().map_err(FinalizeError::Misuse)?;
+    pub fn finalizer_fd(&self, queue: FinalizerQueue) -> Result<i32, Refusal> {
+        self.check_no_trace()?;
         let _no_preempt = record().no_preempt();
-        let fd = self.state().finalizers().fd(self.memory_of_finalizers(), queue.to_bits());
-        fd.map_err(|e| FinalizeError::of_queue(e, queue))
+        self.state().finalizers().fd(self.memory_of_finalizers(), queue.to_bits())
     }
 
     /// Has a function called when something was queued, by the next thread that allocates on its slow path, before its object is
@@ -88,11 +82,10 @@ impl Heap {
         &self,
         queue: FinalizerQueue,
         call: Option<FinalizerCall>,
-    ) -> Result<(), FinalizeError> {
-        self.check_no_trace().map_err(FinalizeError::Misuse)?;
+    ) -> Result<(), Refusal> {
+        self.check_no_trace()?;
         let _no_preempt = record().no_preempt();
-        let set = self.state().finalizers().set_call(self.memory_of_finalizers(), queue.to_bits(), call);
-        set.map_err(|e| FinalizeError::of_queue(e, queue))
+        self.state().finalizers().set_call(self.memory_of_finalizers(), queue.to_bits(), call)
     }
 }
 

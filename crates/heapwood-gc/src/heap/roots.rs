@@ -1,7 +1,7 @@
 //! The roots of a heap, as a program adds and removes them. Invariant: a change waits for no collection, and the next
 //! collection knows it.
 
-use crate::error::{HandleError, RootError, StackError};
+use crate::error::Refusal;
 use crate::inject::FaultInjector;
 #[cfg(doc)]
 use crate::mutator::switch::MutatorStacks;
@@ -33,7 +33,7 @@ impl<'h> HeapRoots<'h> {
     ///
     /// # Safety
     /// 1. The slots stay readable, and hold such values whenever a collection may run, until the root is removed.
-    pub unsafe fn add_slots(self, slots: *const usize, words: usize) -> Result<RootToken, RootError> {
+    pub unsafe fn add_slots(self, slots: *const usize, words: usize) -> Result<RootToken, Refusal> {
         self.roots.table().lock().add(RootKind::Slots, slots as usize, words)
     }
 
@@ -44,7 +44,7 @@ impl<'h> HeapRoots<'h> {
     ///
     /// # Safety
     /// 1. The range stays readable until the root is removed.
-    pub unsafe fn add_range(self, start: usize, end: usize) -> Result<RootToken, RootError> {
+    pub unsafe fn add_range(self, start: usize, end: usize) -> Result<RootToken, Refusal> {
         let start = start.next_multiple_of(WORD);
         self.roots.table().lock().add(RootKind::Range, start, end.saturating_sub(start) / WORD)
     }
@@ -57,7 +57,7 @@ impl<'h> HeapRoots<'h> {
     ///
     /// # Safety
     /// 1. The range stays readable until it is removed.
-    pub unsafe fn add_interval(self, start: usize, end: usize) -> Result<(), RootError> {
+    pub unsafe fn add_interval(self, start: usize, end: usize) -> Result<(), Refusal> {
         self.roots.table().lock().intervals().add(start..end)
     }
 
@@ -65,7 +65,7 @@ impl<'h> HeapRoots<'h> {
     ///
     /// # Errors
     /// As for [`add_interval`](Self::add_interval): a piece that is cut out makes two ranges of one.
-    pub fn remove_interval(self, start: usize, end: usize) -> Result<(), RootError> {
+    pub fn remove_interval(self, start: usize, end: usize) -> Result<(), Refusal> {
         self.roots.table().lock().intervals().remove(start..end)
     }
 
@@ -87,9 +87,9 @@ impl<'h> HeapRoots<'h> {
     ///
     /// # Safety
     /// 1. The words stay readable until the stack is removed.
-    pub unsafe fn add_stack(self, range: Range<usize>) -> Result<StackRef, RootError> {
+    pub unsafe fn add_stack(self, range: Range<usize>) -> Result<StackRef, Refusal> {
         if range.is_empty() || range.start < WORD {
-            return Err(RootError::NoStack);
+            return Err(Refusal::NoStack);
         }
         self.roots.stacks().lock().add(range)
     }
@@ -101,7 +101,7 @@ impl<'h> HeapRoots<'h> {
     ///
     /// # Safety
     /// 1. This heap registered it.
-    pub unsafe fn remove_stack(self, stack: StackRef) -> Result<(), StackError> {
+    pub unsafe fn remove_stack(self, stack: StackRef) -> Result<(), Refusal> {
         self.roots.stacks().lock().remove(stack)
     }
 
@@ -111,7 +111,7 @@ impl<'h> HeapRoots<'h> {
     ///
     /// # Errors
     /// No library holds the address; or as for [`HeapRoots::add_slots`], or the kernel starts no thread.
-    pub fn add_library(self, address: usize) -> Result<RootToken, RootError> {
+    pub fn add_library(self, address: usize) -> Result<RootToken, Refusal> {
         self.roots.add_library(self.kernel, address)
     }
 
@@ -120,8 +120,8 @@ impl<'h> HeapRoots<'h> {
     ///
     /// # Errors
     /// The kernel gives no memory or starts no thread.
-    pub fn set_all_libraries(self, all: bool) -> Result<(), RootError> {
-        self.roots.set_all_libraries(self.kernel, all).map_err(RootError::Kernel)
+    pub fn set_all_libraries(self, all: bool) -> Result<(), Refusal> {
+        self.roots.set_all_libraries(self.kernel, all).map_err(Refusal::Kernel)
     }
 
     /// Removes all roots that [`HeapRoots::add_library`] has added.
@@ -133,7 +133,7 @@ impl<'h> HeapRoots<'h> {
     ///
     /// # Errors
     /// There are too many such ranges, or the kernel gives no memory or starts no thread.
-    pub fn exclude_library_data(self, range: Range<usize>) -> Result<(), RootError> {
+    pub fn exclude_library_data(self, range: Range<usize>) -> Result<(), Refusal> {
         self.roots.exclude(self.kernel, range)
     }
 
@@ -154,7 +154,7 @@ impl<'h> HeapRoots<'h> {
     ///
     /// # Safety
     /// 1. `object` is null, an address outside the heap, or that of an object that exists.
-    pub unsafe fn new_handle(self, object: Address) -> Result<Handle, HandleError> {
+    pub unsafe fn new_handle(self, object: Address) -> Result<Handle, Refusal> {
         self.roots.new_handle(object.get(), self.faults)
     }
 

@@ -1,10 +1,10 @@
 //! The types of a heap's objects, as a program registers them. Invariant: a type that was registered stays so.
 
 use super::object_type::{Described, ObjectType};
-use crate::error::TypeError;
+use crate::error::Refusal;
 use crate::process::record;
 use crate::settings::options::Config;
-use heapwood_heap::{ProgramId, Scan, ShapeError, Space};
+use heapwood_heap::{ProgramId, Scan, Space};
 use heapwood_layout::{MASK_BLOCKS, Program, TypeDescriptor, WORD};
 
 /// The types of a heap.
@@ -25,7 +25,7 @@ impl<'h> HeapTypes<'h> {
     ///
     /// # Errors
     /// The heap has no room for more shapes.
-    pub fn register(self, descriptor: &TypeDescriptor) -> Result<ObjectType, TypeError> {
+    pub fn register(self, descriptor: &TypeDescriptor) -> Result<ObjectType, Refusal> {
         let _no_preempt = record().no_preempt();
         self.with_scan(descriptor.size(), Scan::Layout(descriptor.layout()))
     }
@@ -34,7 +34,7 @@ impl<'h> HeapTypes<'h> {
     ///
     /// # Errors
     /// The heap has no room for more shapes.
-    pub fn register_scan(self, size: usize, scan: Scan) -> Result<ObjectType, TypeError> {
+    pub fn register_scan(self, size: usize, scan: Scan) -> Result<ObjectType, Refusal> {
         let _no_preempt = record().no_preempt();
         self.with_scan(size, scan)
     }
@@ -44,7 +44,7 @@ impl<'h> HeapTypes<'h> {
     ///
     /// # Errors
     /// As for [`HeapTypes::register_program`].
-    pub fn describe(self, size: usize, program: &[u8]) -> Result<Described, TypeError> {
+    pub fn describe(self, size: usize, program: &[u8]) -> Result<Described, Refusal> {
         let _no_preempt = record().no_preempt();
         let checked = check(size, program)?;
         if checked.words() > self.mask_words as u64 {
@@ -60,7 +60,7 @@ impl<'h> HeapTypes<'h> {
     /// # Errors
     /// The size is not that of a type; the program is invalid (the error has the byte), or is no nest of few loops and
     /// too large to be unrolled; or the heap has no room for more.
-    pub fn register_program(self, size: usize, program: &[u8]) -> Result<(ObjectType, ProgramId), TypeError> {
+    pub fn register_program(self, size: usize, program: &[u8]) -> Result<(ObjectType, ProgramId), Refusal> {
         let _no_preempt = record().no_preempt();
         let id = self.program_number(check(size, program)?)?;
         Ok((self.of_program(size, id)?, id))
@@ -70,12 +70,12 @@ impl<'h> HeapTypes<'h> {
     ///
     /// # Errors
     /// The heap has no room for more layouts.
-    pub fn program_type(self, size: usize, program: ProgramId) -> Result<ObjectType, TypeError> {
+    pub fn program_type(self, size: usize, program: ProgramId) -> Result<ObjectType, Refusal> {
         let _no_preempt = record().no_preempt();
         self.of_program(size, program)
     }
 
-    fn of_program(self, size: usize, program: ProgramId) -> Result<ObjectType, TypeError> {
+    fn of_program(self, size: usize, program: ProgramId) -> Result<ObjectType, Refusal> {
         // A cell has room for two such types, but is one object.
         let scan = match size / WORD {
             1 => {
@@ -87,19 +87,18 @@ impl<'h> HeapTypes<'h> {
         self.with_scan(size, scan)
     }
 
-    fn with_scan(self, size: usize, scan: Scan) -> Result<ObjectType, TypeError> {
-        let shape = self.space.layouts().shape_for(size, scan).map_err(TypeError::Shape)?;
+    fn with_scan(self, size: usize, scan: Scan) -> Result<ObjectType, Refusal> {
+        let shape = self.space.layouts().shape_for(size, scan)?;
         Ok(ObjectType::new(size, shape))
     }
 
-    fn program_number(self, program: Program<'_>) -> Result<ProgramId, TypeError> {
-        let number = self.space.layouts().register_program(program);
-        number.map_err(|e| TypeError::Shape(ShapeError::Program(e)))
+    fn program_number(self, program: Program<'_>) -> Result<ProgramId, Refusal> {
+        Ok(self.space.layouts().register_program(program)?)
     }
 }
 
 /// Checks the program of a type of `size` bytes; it checks the size first.
-fn check(size: usize, program: &[u8]) -> Result<Program<'_>, TypeError> {
+fn check(size: usize, program: &[u8]) -> Result<Program<'_>, Refusal> {
     let words = TypeDescriptor::conservative(size)?.size() / WORD;
-    Program::check(program, words as u64).map_err(TypeError::Program)
+    Program::check(program, words as u64).map_err(Refusal::Program)
 }

@@ -46,7 +46,7 @@ pub(crate) mod thread_record;
 mod type_cache;
 pub(crate) mod types;
 
-use crate::error::MisuseError;
+use crate::error::Misuse;
 use crate::inject::Fault;
 use crate::roots::{Frames, ThreadRoots, ThreadStack};
 use crate::state::State;
@@ -324,32 +324,32 @@ impl Mutator {
     /// another, during which a collector takes it for stopped; or it is inside a trace function or a hook, so in the middle
     /// of a collection of this heap or another.
     #[inline]
-    pub fn check(&self) -> Result<(), MisuseError> {
+    pub fn check(&self) -> Result<(), Misuse> {
         let here = thread_pointer();
         if self.thread.owner() != here || !self.gate().is_running() {
             return Err(self.misuse());
         }
         if self.shared().marking_threads().is_marking(here) {
-            return Err(MisuseError::Tracing);
+            return Err(Misuse::Tracing);
         }
         Ok(())
     }
 
     #[cold]
-    fn misuse(&self) -> MisuseError {
+    fn misuse(&self) -> Misuse {
         match self.thread.owner() {
-            0 => MisuseError::Detached,
+            0 => Misuse::Detached,
             owner if owner != thread_pointer() => {
                 match self.shared().marking_threads().is_helping(thread_pointer()) {
                     // A trace function runs on a helper thread.
-                    true => MisuseError::Tracing,
-                    false => MisuseError::OtherThread,
+                    true => Misuse::Tracing,
+                    false => Misuse::OtherThread,
                 }
             }
-            _ if self.record().is_in_hook() => MisuseError::Hook,
-            _ if self.gate().is_blocked() => MisuseError::InNative,
+            _ if self.record().is_in_hook() => Misuse::Hook,
+            _ if self.gate().is_blocked() => Misuse::InNative,
             // A waiting thread runs only the library's code; a collecting one may call trace functions.
-            _ => MisuseError::Tracing,
+            _ => Misuse::Tracing,
         }
     }
 }

@@ -7,7 +7,7 @@ use super::Mutator;
 use super::registry::Member;
 use super::stop::ThreadState;
 use super::thread_record::{Left, ThreadRecord};
-use crate::error::MisuseError;
+use crate::error::Misuse;
 use crate::roots::ThreadStack;
 use core::sync::atomic::Ordering;
 use heapwood_os::threads::stack;
@@ -49,9 +49,9 @@ impl Mutator {
     /// # Errors
     /// The mutator cannot be used now, or the thread runs on another stack than that with which it was attached. `f`
     /// was not called.
-    pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
+    pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> Result<R, Misuse> {
         match self.check() {
-            Err(MisuseError::InNative) => return Ok(f()),
+            Err(Misuse::InNative) => return Ok(f()),
             other => other?,
         }
         self.away(ThreadState::InNative, f)
@@ -64,17 +64,16 @@ impl Mutator {
     /// # Errors
     /// The mutator cannot be used now for another reason; the thread was attached to another heap since the region began, or
     /// began one there; or it is not on the stack on which the region began, deeper than there. `f` was not called.
-    pub fn reenter<R>(&self, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
+    pub fn reenter<R>(&self, f: impl FnOnce() -> R) -> Result<R, Misuse> {
         match self.check() {
             Ok(()) => return Ok(f()),
-            Err(MisuseError::InNative) => {}
+            Err(Misuse::InNative) => {}
             Err(other) => return Err(other),
         }
         let (record, stack) = (self.record(), self.thread.stack());
-        let left = record.left_with(self, ThreadState::InNative).ok_or(MisuseError::InNative)?;
+        let left = record.left_with(self, ThreadState::InNative).ok_or(Misuse::InNative)?;
         let here = with_registers_pushed(|lowest| lowest);
-        let lowest =
-            stack.noted().filter(|&noted| stack.is_deeper(here, noted)).ok_or(MisuseError::OtherStack)?;
+        let lowest = stack.noted().filter(|&noted| stack.is_deeper(here, noted)).ok_or(Misuse::OtherStack)?;
         record.enter(left);
         let _again = Again { mutator: self, lowest };
         Ok(f())
@@ -84,11 +83,11 @@ impl Mutator {
     ///
     /// # Errors
     /// The thread runs on another stack than that with which it was attached; its words may be unreadable.
-    pub(crate) fn away<R>(&self, how: ThreadState, f: impl FnOnce() -> R) -> Result<R, MisuseError> {
+    pub(crate) fn away<R>(&self, how: ThreadState, f: impl FnOnce() -> R) -> Result<R, Misuse> {
         with_registers_pushed(|lowest| {
             let record = self.record();
             if !self.thread.stack().note(lowest) {
-                return Err(MisuseError::OtherStack);
+                return Err(Misuse::OtherStack);
             }
             // Asked before the thread leaves: other threads may take its cached memory afterwards.
             let holds = how == ThreadState::InNative && record.iter().any(|m| m.owned().holds_something());

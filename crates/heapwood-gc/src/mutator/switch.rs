@@ -4,7 +4,7 @@
 
 use super::Mutator;
 use super::safepoint::with_registers_pushed;
-use crate::error::StackError;
+use crate::error::Refusal;
 use crate::roots::StackRef;
 use core::sync::atomic::AtomicUsize;
 
@@ -32,7 +32,7 @@ impl MutatorStacks<'_> {
     /// # Safety
     /// 1. `jump` leaves the stack for `to` before anything else is announced for this thread, and returns when somebody
     ///    has announced a switch back and made it. The words of each stack stay readable while it is registered.
-    pub unsafe fn switch<R>(self, to: Option<StackRef>, jump: impl FnOnce() -> R) -> Result<R, StackError> {
+    pub unsafe fn switch<R>(self, to: Option<StackRef>, jump: impl FnOnce() -> R) -> Result<R, Refusal> {
         with_registers_pushed(|lowest| {
             // SAFETY: the registers were pushed, and `jump` leaves the stack as contract 1 requires.
             unsafe { self.announce(to, lowest) }?;
@@ -49,8 +49,8 @@ impl MutatorStacks<'_> {
     /// # Safety
     /// 1. As for [`MutatorStacks::switch`], for the code after the call; and the registers that the thread will need
     ///    again lie at `lowest` or above.
-    pub unsafe fn announce(self, to: Option<StackRef>, lowest: usize) -> Result<(), StackError> {
-        self.0.check().map_err(StackError::Misuse)?;
+    pub unsafe fn announce(self, to: Option<StackRef>, lowest: usize) -> Result<(), Refusal> {
+        self.0.check()?;
         self.0.thread.stack().switch(to, lowest)
     }
 
@@ -65,8 +65,8 @@ impl MutatorStacks<'_> {
     /// 1. The word stays readable until another is set or the thread is detached; it is written by this thread, or while it is
     ///    in a blocking region.
     /// 2. All words from the thread's stack pointer to the stack's end are readable.
-    pub unsafe fn follow_bottom(self, word: Option<&AtomicUsize>) -> Result<(), StackError> {
-        self.0.check().map_err(StackError::Misuse)?;
+    pub unsafe fn follow_bottom(self, word: Option<&AtomicUsize>) -> Result<(), Refusal> {
+        self.0.check()?;
         let word = word.map_or(core::ptr::null(), core::ptr::from_ref);
         // SAFETY: contract 1.
         unsafe { self.0.thread.stack().moving().follow(word) };

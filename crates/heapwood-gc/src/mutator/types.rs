@@ -38,7 +38,7 @@ impl MutatorTypes<'_> {
     #[cold]
     fn look_up_shape(self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
         let _no_preempt = self.0.record().no_preempt();
-        self.0.shared().space().layouts().shape_for(bytes, scan).map_err(AllocError::Layout)
+        Ok(self.0.shared().space().layouts().shape_for(bytes, scan)?)
     }
 
     /// The type of objects of `bytes` bytes (not 0) that are scanned as `scan` says; it uses the same cache.
@@ -47,7 +47,7 @@ impl MutatorTypes<'_> {
     /// The heap has no room for another layout, or the mutator cannot be used now: the cache is its thread's.
     #[inline]
     pub fn type_for(self, bytes: usize, scan: Scan) -> Result<ObjectType, AllocError> {
-        self.0.check().map_err(AllocError::Misuse)?;
+        self.0.check()?;
         Ok(ObjectType::new(bytes, self.shape_for(bytes, scan)?))
     }
 

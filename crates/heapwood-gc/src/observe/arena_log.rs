@@ -2,7 +2,7 @@
 //! closed arena is used, the fault's handler names that arena and the place where it was closed. Invariant: an entry is
 //! written under the lock. A handler reads it without, so it may see a torn entry and then reports too little.
 
-use crate::error::ArenaError;
+use crate::error::Refusal;
 use crate::lock_order::ARENA_LOG;
 use core::fmt;
 use core::ops::Range;
@@ -97,15 +97,15 @@ impl ArenaLog {
     }
 
     /// Reports an arena that was not used, for this reason.
-    pub(crate) fn refused(&self, why: ArenaError) {
+    pub(crate) fn refused(&self, why: Refusal) {
         write_line(format_args!("heapwood: verify: {why}"));
         match why {
-            ArenaError::Closed { arena } => self.report_end(arena),
-            ArenaError::Left { arena } | ArenaError::OtherThread { arena } => {
+            Refusal::ArenaClosed { arena } => self.report_end(arena),
+            Refusal::ArenaLeft { arena } | Refusal::ArenaOfOtherThread { arena } => {
                 write_line(format_args!("heapwood: verify: it was opened by"));
                 self.write_callers(arena, |entry| entry.opened);
             }
-            ArenaError::NoArena { .. } => {}
+            _ => {}
         }
     }
 

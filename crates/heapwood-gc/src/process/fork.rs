@@ -14,7 +14,7 @@
 //! Invariants: the handlers hold nothing that a child waits for; a child's heap is as if the other threads had been
 //! detached and the collection not begun.
 
-use crate::error::ArenaError;
+use crate::error::Refusal;
 use crate::heap::Heap;
 use crate::lock_order::{ARENA_LOG, HELD_BY_FORK, STORE_LOG, WEAK_KEYS};
 use crate::process::{Forks, Patience, record};
@@ -91,7 +91,7 @@ impl Forks for Heap {
         true
     }
 
-    fn arena_handle_error(&self, handle: usize) -> Option<ArenaError> {
+    fn arena_handle_error(&self, handle: usize) -> Option<Refusal> {
         Heap::arena_handle_error(self, handle)
     }
 

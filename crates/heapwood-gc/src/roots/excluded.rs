@@ -1,7 +1,7 @@
 //! Parts of libraries' data that are no roots, though the rest is: a client's tables of pointers that it follows itself. Invariant: the
 //! ranges are in order, and neither overlap nor touch.
 
-use crate::error::RootError;
+use crate::error::Refusal;
 use core::ops::Range;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
@@ -39,14 +39,14 @@ impl Excluded {
     }
 
     /// Adds a range.
-    pub(super) fn add(&mut self, mut range: Range<usize>) -> Result<(), RootError> {
+    pub(super) fn add(&mut self, mut range: Range<usize>) -> Result<(), Refusal> {
         if range.is_empty() {
             return Ok(());
         }
         let first = self.parts().partition_point(|part| part.end < range.start);
         let after = self.parts().partition_point(|part| part.start <= range.end);
         if first == after && self.len == MOST {
-            return Err(RootError::TooManyExcluded { most: MOST });
+            return Err(Refusal::ManyExcluded { most: MOST });
         }
         if first < after {
             let (low, high) = (self.parts()[first], self.parts()[after - 1]);

@@ -3,7 +3,7 @@
 //! holds the number of the next free one, shifted left, plus 1, which is odd and below every heap; each block counts
 //! its held slots, so that collections skip blocks without any.
 
-use crate::error::HandleError;
+use crate::error::Refusal;
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -119,7 +119,7 @@ impl Handles {
     }
 
     /// A slot that is not in use.
-    fn take(&mut self) -> Result<usize, HandleError> {
+    fn take(&mut self) -> Result<usize, Refusal> {
         if self.free != NONE {
             let index = self.free;
             self.free = self.slot(index).load(Ordering::Relaxed) >> 1;
@@ -128,17 +128,17 @@ impl Handles {
         if self.used == self.committed {
             let (from, to) = (self.committed, self.committed + STEP);
             if to > self.slots.len() {
-                return Err(HandleError::Full { most: self.slots.len() });
+                return Err(Refusal::ManyHandles { most: self.slots.len() });
             }
-            self.held_in.commit(from / BLOCK..to / BLOCK).map_err(HandleError::Kernel)?;
-            self.slots.commit(from..to).map_err(HandleError::Kernel)?;
+            self.held_in.commit(from / BLOCK..to / BLOCK)?;
+            self.slots.commit(from..to)?;
             self.committed = to;
         }
         self.used += 1;
         Ok(self.used - 1)
     }
 
-    pub(crate) fn new_handle(&mut self, object: usize) -> Result<Handle, HandleError> {
+    pub(crate) fn new_handle(&mut self, object: usize) -> Result<Handle, Refusal> {
         let index = self.take()?;
         self.slot(index).store(object, Ordering::Release);
         *self.held_in(index / BLOCK) += 1;
@@ -272,7 +272,7 @@ mod tests {
         let mut handles = Handles::new(&SYSTEM, STEP).unwrap();
         let first = handles.new_handle(16).unwrap();
         (1..STEP).for_each(|_| _ = handles.new_handle(16).unwrap());
-        let full = HandleError::Full { most: STEP };
+        let full = Refusal::ManyHandles { most: STEP };
         assert_eq!(handles.new_handle(16), Err(full));
         assert!(full.to_string().contains("4096 handles are held"));
         assert!(handles.free_handle(first));
@@ -285,7 +285,7 @@ mod tests {
         let mut handles = Handles::new(&KERNEL, MAX_HANDLES).unwrap();
         for refused in 0..2 {
             KERNEL.refuse(refused);
-            assert!(matches!(handles.new_handle(16), Err(HandleError::Kernel(_))));
+            assert!(matches!(handles.new_handle(16), Err(Refusal::Kernel(_))));
         }
         assert!(handles.new_handle(16).is_ok() && handles.held() == 1);
     }

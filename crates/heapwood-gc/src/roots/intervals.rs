@@ -4,7 +4,7 @@
 //! take the logarithm of the number of ranges, and a constant for each range that goes. Invariant: no two ranges overlap or
 //! touch; a node's priority is at least its children's; every node below `used` is in the tree or on the free list.
 
-use crate::error::RootError;
+use crate::error::Refusal;
 use core::ops::Range;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, Mapped, MappedArray};
@@ -75,19 +75,19 @@ impl Intervals {
     }
 
     /// Has memory for what one change may add.
-    fn prepare(&mut self) -> Result<(), RootError> {
+    fn prepare(&mut self) -> Result<(), Refusal> {
         if self.ranges + MOST_NEW > MAX_RANGES {
-            return Err(RootError::Full { most: MAX_RANGES });
+            return Err(Refusal::ManyRoots { most: MAX_RANGES });
         }
         // Those on the free list are not counted: there are fewer than ranges were once.
         if self.used + MOST_NEW > self.committed {
             const MOST: usize = MAX_RANGES + MOST_NEW + 1;
             let nodes = match &mut self.nodes {
                 Some(nodes) => nodes,
-                none => none.insert(MappedArray::new(self.kernel, MOST).map_err(RootError::Kernel)?),
+                none => none.insert(MappedArray::new(self.kernel, MOST)?),
             };
             let end = (self.committed + STEP).min(MOST);
-            nodes.commit(self.committed..end).map_err(RootError::Kernel)?;
+            nodes.commit(self.committed..end)?;
             self.committed = end;
         }
         Ok(())
@@ -194,7 +194,7 @@ impl Intervals {
     ///
     /// # Errors
     /// There are too many ranges, or the kernel gives no memory for more. Nothing has changed.
-    pub(crate) fn add(&mut self, range: Range<usize>) -> Result<(), RootError> {
+    pub(crate) fn add(&mut self, range: Range<usize>) -> Result<(), Refusal> {
         if range.is_empty() {
             return Ok(());
         }
@@ -214,7 +214,7 @@ impl Intervals {
     ///
     /// # Errors
     /// As for [`add`](Self::add).
-    pub(crate) fn remove(&mut self, range: Range<usize>) -> Result<(), RootError> {
+    pub(crate) fn remove(&mut self, range: Range<usize>) -> Result<(), Refusal> {
         if range.is_empty() || self.root == NONE {
             return Ok(());
         }
@@ -348,7 +348,7 @@ mod tests {
     fn a_full_set_says_so() {
         let mut set = Intervals::new(&heapwood_os::SYSTEM);
         let refused = (0..).find_map(|index| set.add(index * 32..index * 32 + 16).err().map(|e| (index, e)));
-        assert_eq!(refused, Some((MAX_RANGES - 1, RootError::Full { most: MAX_RANGES })));
+        assert_eq!(refused, Some((MAX_RANGES - 1, Refusal::ManyRoots { most: MAX_RANGES })));
         set.clear();
         assert!(set.add(0..8).is_ok() && all(&set).as_slice() == from_ref(&(0..8)));
     }
@@ -358,7 +358,7 @@ mod tests {
         static KERNEL: heapwood_os_testing::faulty::Faulty = heapwood_os_testing::faulty::Faulty::new();
         let mut set = Intervals::new(&KERNEL);
         KERNEL.refuse(0);
-        assert!(matches!(set.add(0..8), Err(RootError::Kernel(_))));
+        assert!(matches!(set.add(0..8), Err(Refusal::Kernel(_))));
         assert!(all(&set).is_empty() && set.add(0..8).is_ok());
     }
 }

@@ -50,7 +50,7 @@ pub use table::RootToken;
 pub(crate) use table::{RootKind, RootTable};
 pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
 
-use crate::error::{HandleError, RootError};
+use crate::error::Refusal;
 use crate::inject::{Fault, FaultInjector};
 use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
 use changed_handles::ChangedHandles;
@@ -85,7 +85,7 @@ impl Roots {
     }
 
     /// Makes a handle of the object at an address.
-    pub(crate) fn new_handle(&self, object: usize, faults: &FaultInjector) -> Result<Handle, HandleError> {
+    pub(crate) fn new_handle(&self, object: usize, faults: &FaultInjector) -> Result<Handle, Refusal> {
         let handle = self.handles.lock().new_handle(object)?;
         self.note(handle, faults);
         Ok(handle)
@@ -128,10 +128,10 @@ impl Roots {
     }
 
     /// Names the library that holds an address: its data are roots.
-    pub(crate) fn add_library(&self, kernel: KernelRef, address: usize) -> Result<RootToken, RootError> {
+    pub(crate) fn add_library(&self, kernel: KernelRef, address: usize) -> Result<RootToken, Refusal> {
         // Asks the loader without a lock of this heap, so that no thread with the loader's lock waits for ours.
-        let (id, loaded) = libraries::holder(address).ok_or(RootError::NoLibrary { address })?;
-        self.use_libraries(kernel, false).map_err(RootError::Kernel)?;
+        let (id, loaded) = libraries::holder(address).ok_or(Refusal::NoLibrary { address })?;
+        self.use_libraries(kernel, false)?;
         self.table.lock().add(RootKind::Library, id, loaded)
     }
 
@@ -162,8 +162,8 @@ impl Roots {
     }
 
     /// Excludes addresses from the data of libraries that are roots.
-    pub(crate) fn exclude(&self, kernel: KernelRef, range: Range<usize>) -> Result<(), RootError> {
-        self.use_libraries(kernel, false).map_err(RootError::Kernel)?;
+    pub(crate) fn exclude(&self, kernel: KernelRef, range: Range<usize>) -> Result<(), Refusal> {
+        self.use_libraries(kernel, false)?;
         self.libraries.lock().as_mut().map_or(Ok(()), |libraries| libraries.excluded().add(range))
     }
 

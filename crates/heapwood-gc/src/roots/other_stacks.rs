@@ -6,7 +6,7 @@
 //! perhaps of another stack, that does not hold its stack pointer. A removed record covers no address.
 
 use super::words_in_use::WordsInUse;
-use crate::error::{RootError, StackError};
+use crate::error::Refusal;
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
@@ -81,13 +81,13 @@ impl OtherStack {
     }
 
     /// Enters the stack for a thread that is about to switch to it.
-    pub(super) fn enter(&self, thread: usize) -> Result<(), StackError> {
+    pub(super) fn enter(&self, thread: usize) -> Result<(), Refusal> {
         if self.high.load(Ordering::Relaxed) == 0 {
-            return Err(StackError::Removed);
+            return Err(Refusal::StackRemoved);
         }
         match self.thread.compare_exchange(0, thread, Ordering::Acquire, Ordering::Relaxed) {
             Ok(_) => Ok(()),
-            Err(_) => Err(StackError::Busy),
+            Err(_) => Err(Refusal::StackInUse),
         }
     }
 
@@ -115,7 +115,7 @@ impl OtherStacks {
     }
 
     /// A free record.
-    fn take(&mut self) -> Result<NonNull<OtherStack>, RootError> {
+    fn take(&mut self) -> Result<NonNull<OtherStack>, Refusal> {
         if let Some(free) = NonNull::new(self.free.cast_mut()) {
             // SAFETY: records stay committed, and only the table uses free ones.
             self.free = unsafe { free.as_ref() }.next;
@@ -126,18 +126,18 @@ impl OtherStacks {
             let records = loop {
                 match MappedArray::new(self.kernel, most) {
                     Err(_) if most > STEP => most /= 4,
-                    done => break done.map_err(RootError::Kernel)?,
+                    done => break done?,
                 }
             };
             self.records = Some(records);
         }
         let records = self.records.as_ref().expect("made above");
         if self.used == records.len() {
-            return Err(RootError::TooManyStacks { most: records.len() });
+            return Err(Refusal::ManyStacks { most: records.len() });
         }
         if self.used == self.committed {
             let end = (self.committed + STEP).min(records.len());
-            records.commit(self.committed..end).map_err(RootError::Kernel)?;
+            records.commit(self.committed..end)?;
             self.committed = end;
         }
         self.used += 1;
@@ -146,7 +146,7 @@ impl OtherStacks {
     }
 
     /// Registers a stack without words in use.
-    pub(crate) fn add(&mut self, range: Range<usize>) -> Result<StackRef, RootError> {
+    pub(crate) fn add(&mut self, range: Range<usize>) -> Result<StackRef, Refusal> {
         let record = self.take()?;
         // SAFETY: only the table uses the record until its name is given away; a thread that remembers it from before
         // reads only the bounds, which are atomics.
@@ -164,14 +164,14 @@ impl OtherStacks {
     ///
     /// # Errors
     /// A thread is on it, or it was removed before.
-    pub(crate) fn remove(&mut self, stack: StackRef) -> Result<(), StackError> {
+    pub(crate) fn remove(&mut self, stack: StackRef) -> Result<(), Refusal> {
         // SAFETY: the table's lock is held, so the heap exists.
         let record = unsafe { stack.record() };
         if record.high.load(Ordering::Relaxed) == 0 {
-            return Err(StackError::Removed);
+            return Err(Refusal::StackRemoved);
         }
         if record.thread.load(Ordering::Acquire) != 0 {
-            return Err(StackError::Busy);
+            return Err(Refusal::StackInUse);
         }
         record.high.store(0, Ordering::Relaxed);
         record.low.store(0, Ordering::Relaxed);
@@ -233,11 +233,11 @@ mod tests {
         // SAFETY: the table exists.
         let record = |i: usize| unsafe { all[i].record() };
         assert_eq!(record(3).enter(7), Ok(()));
-        assert_eq!([record(3).enter(7), record(3).enter(8)], [Err(StackError::Busy); 2]);
-        assert_eq!(stacks.remove(all[3]), Err(StackError::Busy));
+        assert_eq!([record(3).enter(7), record(3).enter(8)], [Err(Refusal::StackInUse); 2]);
+        assert_eq!(stacks.remove(all[3]), Err(Refusal::StackInUse));
         record(3).in_use().suspend_at(0x4100);
         record(3).leave(8);
-        assert_eq!(stacks.remove(all[3]), Err(StackError::Busy), "another thread's leaving means nothing");
+        assert_eq!(stacks.remove(all[3]), Err(Refusal::StackInUse), "another thread's leaving means nothing");
         record(3).leave(7);
         assert_eq!(in_use(&stacks)[3], 0x4100..0x4800);
         record(3).in_use().stop_at(0x4200);
@@ -247,7 +247,7 @@ mod tests {
         record(3).in_use().go_on_from(0x4200);
         assert_eq!(in_use(&stacks)[3], 0x4100..0x4800);
         assert_eq!(stacks.remove(all[3]), Ok(()));
-        assert_eq!([stacks.remove(all[3]), record(3).enter(7)], [Err(StackError::Removed); 2]);
+        assert_eq!([stacks.remove(all[3]), record(3).enter(7)], [Err(Refusal::StackRemoved); 2]);
         assert_eq!(in_use(&stacks).len(), 199);
         assert_eq!(stacks.add(0x10..0x20).unwrap(), all[3], "the record is used again");
     }

@@ -7,7 +7,7 @@
 use super::moving_bottom::MovingBottom;
 use super::other_stacks::{OtherStack, StackRef};
 use super::words_in_use::WordsInUse;
-use crate::error::{HeapError, StackError};
+use crate::error::{HeapError, Refusal};
 use core::cell::Cell;
 use core::ops::Range;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -241,7 +241,7 @@ impl ThreadStack {
     ///
     /// # Errors
     /// `lowest` is not on the current stack, or another thread is on the other.
-    pub(crate) fn switch(&self, to: Option<StackRef>, lowest: usize) -> Result<(), StackError> {
+    pub(crate) fn switch(&self, to: Option<StackRef>, lowest: usize) -> Result<(), Refusal> {
         let from = self.current.get();
         // SAFETY: as in `others`.
         let from_record = from.map(|stack| unsafe { stack.record() });
@@ -250,7 +250,7 @@ impl ThreadStack {
             None => self.contains(lowest),
         };
         if !is_on {
-            return Err(StackError::NotOnIt);
+            return Err(Refusal::NotOnStack);
         }
         if to == from {
             return Ok(());

@@ -4,7 +4,7 @@
 //! committed as they are needed.
 
 use super::intervals::Intervals;
-use crate::error::RootError;
+use crate::error::Refusal;
 use core::ops::Range;
 use heapwood_layout::WORD;
 use heapwood_os::memory::region::Zeroed;
@@ -101,7 +101,7 @@ impl RootTable {
     }
 
     /// An entry that is not in use.
-    fn take(&mut self) -> Result<usize, RootError> {
+    fn take(&mut self) -> Result<usize, Refusal> {
         if self.free != NONE {
             let index = self.free;
             self.free = self.entry(index).start;
@@ -110,9 +110,9 @@ impl RootTable {
         if self.used == self.committed {
             let end = (self.committed + STEP).min(MAX_ROOTS);
             if end == self.committed {
-                return Err(RootError::Full { most: MAX_ROOTS });
+                return Err(Refusal::ManyRoots { most: MAX_ROOTS });
             }
-            self.entries.commit(self.committed..end).map_err(RootError::Kernel)?;
+            self.entries.commit(self.committed..end)?;
             self.committed = end;
         }
         self.used += 1;
@@ -120,7 +120,7 @@ impl RootTable {
     }
 
     /// Registers `words` words from `start`.
-    pub(crate) fn add(&mut self, kind: RootKind, start: usize, words: usize) -> Result<RootToken, RootError> {
+    pub(crate) fn add(&mut self, kind: RootKind, start: usize, words: usize) -> Result<RootToken, Refusal> {
         let index = self.take()?;
         let e = self.entry(index);
         let generation = e.generation.wrapping_add(1).max(1);
@@ -235,8 +235,8 @@ mod tests {
         let mut roots = RootTable::new(&heapwood_os::SYSTEM).unwrap();
         let add = |roots: &mut RootTable, i: usize| roots.add(RootKind::Slots, i * 8, 1);
         let mut tokens: Vec<_> = (0..MAX_ROOTS).map(|i| add(&mut roots, i).unwrap()).collect();
-        assert_eq!(add(&mut roots, 7), Err(RootError::Full { most: MAX_ROOTS }));
-        assert!(RootError::Full { most: MAX_ROOTS }.to_string().contains("65536 roots"));
+        assert_eq!(add(&mut roots, 7), Err(Refusal::ManyRoots { most: MAX_ROOTS }));
+        assert!(Refusal::ManyRoots { most: MAX_ROOTS }.to_string().contains("65536 roots"));
         // Every third root is removed and added again.
         for round in 0..3 {
             for i in (round..MAX_ROOTS).step_by(3) {
@@ -257,7 +257,7 @@ mod tests {
         static KERNEL: heapwood_os_testing::faulty::Faulty = heapwood_os_testing::faulty::Faulty::new();
         let mut roots = RootTable::new(&KERNEL).unwrap();
         KERNEL.refuse(0);
-        assert!(matches!(roots.add(RootKind::Slots, 8, 1), Err(RootError::Kernel(_))));
+        assert!(matches!(roots.add(RootKind::Slots, 8, 1), Err(Refusal::Kernel(_))));
         assert!(roots.add(RootKind::Slots, 8, 1).is_ok());
     }
 }

@@ -2,11 +2,12 @@
 //! GODEBUG. Invariant: nothing reads the variable unless a program asks for it, except for `trace`, which changes only
 //! reports. An invalid setting changes nothing and ends nothing: it is reported on standard error, once a process.
 
-use crate::error::{OptionError, SettingError};
+use crate::error::SettingError;
 use crate::settings::options::{
     Concurrent, Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit, Stop,
 };
 use crate::settings::size;
+use core::fmt::Display;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_os::diagnose::message::write_line;
 use heapwood_os::threads::signal;
@@ -25,36 +26,45 @@ impl SettingError<'_> {
     fn is_of_form(&self) -> bool {
         match self {
             SettingError::NotText | SettingError::NoValue { .. } | SettingError::NoOption { .. } => true,
-            SettingError::Value { option, .. } | SettingError::Range(OptionError { option, .. }) => {
-                option.unit == OptionUnit::Trace
-            }
+            SettingError::NoSize { option, .. }
+            | SettingError::Value { option, .. }
+            | SettingError::Range { option, .. } => option.unit == OptionUnit::Trace,
         }
     }
 }
 
 impl OptionInfo {
     /// Parses a value: a number, a size such as `2GiB`, or `on` or `off`. It may be out of range.
-    pub fn parse<'a>(&'static self, text: &'a str) -> Result<u64, SettingError<'a>> {
+    ///
+    /// # Errors
+    /// A sentence that says why it is none.
+    pub fn parse<'a>(&'static self, text: &'a str) -> Result<u64, impl Display + use<'a>> {
+        self.value_of(text)
+    }
+
+    fn value_of<'a>(&'static self, text: &'a str) -> Result<u64, SettingError<'a>> {
         let text = text.trim_ascii();
-        let wrong = |why| SettingError::Value { option: self, text, why };
+        let wrong = SettingError::Value { option: self, text };
         match self.unit {
-            OptionUnit::Bytes => size::parse(text).map_err(|e| wrong(Some(e))),
+            OptionUnit::Bytes => {
+                size::parse(text).map_err(|why| SettingError::NoSize { option: self, text, why })
+            }
             OptionUnit::Switch => match text {
                 "1" | "on" | "true" | "yes" => Ok(1),
                 "0" | "off" | "false" | "no" => Ok(0),
-                _ => Err(wrong(None)),
+                _ => Err(wrong),
             },
             OptionUnit::Trace => GcTrace::parse(text)
                 .map(|words| words.bits().into())
-                .map_err(|text| SettingError::Value { option: self, text, why: None }),
-            OptionUnit::When => Generational::parse(text).ok_or(wrong(None)),
-            OptionUnit::Beside => Concurrent::parse(text).ok_or(wrong(None)),
-            OptionUnit::Stops => Stop::parse(text).ok_or(wrong(None)),
+                .map_err(|text| SettingError::Value { option: self, text }),
+            OptionUnit::When => Generational::parse(text).ok_or(wrong),
+            OptionUnit::Beside => Concurrent::parse(text).ok_or(wrong),
+            OptionUnit::Stops => Stop::parse(text).ok_or(wrong),
             OptionUnit::Signal => match signal::number(text) {
                 Some(number) => Ok(number as u64),
-                None => text.parse().map_err(|_| wrong(None)),
+                None => text.parse().map_err(|_| wrong),
             },
-            _ => text.parse().map_err(|_| wrong(None)),
+            _ => text.parse().map_err(|_| wrong),
         }
     }
 }
@@ -98,7 +108,7 @@ impl Config {
             }
         };
         match text.to_str() {
-            Some(text) => self.set_each(text, warn),
+            Some(text) => self.try_each(text, warn),
             None => warn(SettingError::NotText),
         }
     }
@@ -110,7 +120,11 @@ impl Config {
 
     /// Applies the settings in `text`: `key=value`, separated by commas; the last of a key counts. An invalid one goes
     /// to `warn` and changes nothing.
-    pub fn set_each(&mut self, text: &str, mut warn: impl FnMut(SettingError<'_>)) {
+    pub fn set_each(&mut self, text: &str, mut warn: impl FnMut(&dyn Display)) {
+        self.try_each(text, |why| warn(&why));
+    }
+
+    fn try_each(&mut self, text: &str, mut warn: impl FnMut(SettingError<'_>)) {
         for setting in text.split(',').map(str::trim_ascii).filter(|setting| !setting.is_empty()) {
             if let Err(why) = self.set_one(setting) {
                 warn(why);
@@ -126,7 +140,8 @@ impl Config {
             nearest: nearest(name),
             options: &OPTIONS,
         })?;
-        self.set(option, option.parse(value)?).map_err(SettingError::Range)
+        let value = option.value_of(value)?;
+        self.set(option, value).map_err(|_| SettingError::Range { option, value })
     }
 }
 

@@ -15,7 +15,7 @@ pub use generational::Generational;
 pub use info::{Audience, OptionInfo, OptionUnit};
 pub use stop::Stop;
 
-use crate::error::{HeapError, OptionError};
+use crate::error::HeapError;
 use core::ops::RangeInclusive;
 use heapwood_heap::{MAX_RESERVATION, MIN_RESERVATION};
 use heapwood_layout::MAX_MASK_WORDS;
@@ -140,11 +140,11 @@ impl OptionInfo {
     }
 
     /// Whether `value` is in range.
-    pub fn check(&'static self, value: u64) -> Result<(), OptionError> {
+    pub fn check(&'static self, value: u64) -> Result<(), HeapError> {
         let is_one = self.unit != OptionUnit::Trace || GcTrace::is_one(value);
         match is_one && self.range().contains(&value) {
             true => Ok(()),
-            false => Err(OptionError { option: self, value }),
+            false => Err(HeapError::OutOfRange { option: self, value }),
         }
     }
 }
@@ -291,7 +291,7 @@ macro_rules! config {
             }
 
             /// Sets one option, unless the value is out of its range.
-            pub fn set(&mut self, option: &'static OptionInfo, value: u64) -> Result<(), OptionError> {
+            pub fn set(&mut self, option: &'static OptionInfo, value: u64) -> Result<(), HeapError> {
                 option.check(value)?;
                 match option.name {
                     $(stringify!($name) => self.$name = Value::of(value),)*
@@ -361,7 +361,7 @@ impl Config {
     }
 
     /// Whether all options are in range. [`Heap::create`](crate::Heap::create) checks this.
-    pub fn check(&self) -> Result<(), OptionError> {
+    pub fn check(&self) -> Result<(), HeapError> {
         let given = OPTIONS.iter().zip(self.values());
         given.filter_map(|(option, value)| Some((option, value?))).try_for_each(|(o, value)| o.check(value))
     }
@@ -395,7 +395,7 @@ mod tests {
         }
         assert_eq!(config, Config::default().percent(50).limit(8 << 20).verify(true).mark_stack(7));
         let percent = OptionInfo::find("percent").unwrap();
-        assert_eq!(config.set(percent, 0), Err(OptionError { option: percent, value: 0 }));
+        assert_eq!(config.set(percent, 0), Err(HeapError::OutOfRange { option: percent, value: 0 }));
         assert_eq!(config.percent, 50);
         assert!(OptionInfo::find("Percent").is_none());
     }

@@ -3,32 +3,12 @@
 
 use core::fmt;
 
-/// Why a text is not a size.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SizeError {
-    /// It does not begin with a number.
-    Number,
-    /// The text after the number is not a unit.
-    Unit,
-    /// It is more than any machine has.
-    TooLarge,
-}
+const NO_NUMBER: &str = "a size begins with a number, such as 64MiB";
+const NO_UNIT: &str = "a size is a number with KiB, MiB, GiB or TiB, such as 64MiB";
+const TOO_LARGE: &str = "no machine has that much memory";
 
-impl fmt::Display for SizeError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            SizeError::Number => "a size begins with a number, such as 64MiB",
-            SizeError::Unit => "a size is a number with KiB, MiB, GiB or TiB, such as 64MiB",
-            SizeError::TooLarge => "no machine has that much memory",
-        })
-    }
-}
-
-impl core::error::Error for SizeError {}
-
-/// The bytes in `text`.
-pub fn parse(text: &str) -> Result<u64, SizeError> {
+/// The bytes in `text`, or why it is not a size.
+pub fn parse(text: &str) -> Result<u64, &'static str> {
     let text = text.trim_ascii();
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -49,13 +29,13 @@ pub fn parse(text: &str) -> Result<u64, SizeError> {
         ("tib", 40),
     ];
     let unit = unit.trim_ascii();
-    let (_, shift) = UNITS.iter().find(|(name, _)| unit.eq_ignore_ascii_case(name)).ok_or(SizeError::Unit)?;
+    let (_, shift) = UNITS.iter().find(|(name, _)| unit.eq_ignore_ascii_case(name)).ok_or(NO_UNIT)?;
     let bytes = match number.parse::<u64>() {
         Ok(whole) => u128::from(whole) << shift,
-        Err(_) => (number.parse::<f64>().map_err(|_| SizeError::Number)? * (1u64 << shift) as f64) as u128,
+        Err(_) => (number.parse::<f64>().map_err(|_| NO_NUMBER)? * (1u64 << shift) as f64) as u128,
     };
     // No machine has more, and sums with it do not overflow.
-    u64::try_from(bytes).ok().filter(|&bytes| bytes < 1 << 60).ok_or(SizeError::TooLarge)
+    u64::try_from(bytes).ok().filter(|&bytes| bytes < 1 << 60).ok_or(TOO_LARGE)
 }
 
 /// A size for people, in the largest unit that gives a whole number: `4 MiB`.
@@ -84,11 +64,11 @@ mod tests {
         assert_eq!(parse("1.5G"), Ok(3 << 29));
         assert_eq!(parse("4096"), Ok(4096));
         assert_eq!(parse("1152921504606846975"), Ok((1 << 60) - 1));
-        assert_eq!(parse("64 parsecs"), Err(SizeError::Unit));
-        assert_eq!(parse("9999999999T"), Err(SizeError::TooLarge));
-        assert_eq!(parse("99999999999999999999999999T"), Err(SizeError::TooLarge));
+        assert_eq!(parse("64 parsecs"), Err(NO_UNIT));
+        assert_eq!(parse("9999999999T"), Err(TOO_LARGE));
+        assert_eq!(parse("99999999999999999999999999T"), Err(TOO_LARGE));
         for wrong in ["", "MiB", "1..5M", "."] {
-            assert_eq!(parse(wrong), Err(SizeError::Number), "{wrong}");
+            assert_eq!(parse(wrong), Err(NO_NUMBER), "{wrong}");
         }
         assert!(parse("-3M").is_err());
         assert_eq!(

@@ -7,7 +7,7 @@
 //! the edge, and is known before the object is; remainders without one are dropped at once. The last of these codes stands for all remainders
 //! that came too late for one of their own. Invariant: a code that was given out keeps its meaning.
 
-use crate::error::RootError;
+use crate::error::Refusal;
 use core::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use heapwood_heap::GRANULE;
 
@@ -62,9 +62,9 @@ impl AmbiguousWords {
     ///
     /// # Errors
     /// It is too large.
-    pub fn register_displacement(&self, bytes: usize) -> Result<(), RootError> {
+    pub fn register_displacement(&self, bytes: usize) -> Result<(), Refusal> {
         if bytes >= MOST {
-            return Err(RootError::Displacement { bytes, most: MOST - 1 });
+            return Err(Refusal::Displacement { bytes, most: MOST - 1 });
         }
         self.set(bytes);
         Ok(())

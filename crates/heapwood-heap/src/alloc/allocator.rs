@@ -5,7 +5,7 @@ use crate::alloc::alloc_buffer::AllocBuffer;
 use crate::alloc::chain::chain;
 use crate::alloc::runs::free_run;
 use crate::config::SpaceConfig;
-use crate::error::ShapeError;
+use crate::error::Refusal;
 use crate::layout::shape::{Scan, ScanKind, SmallShape};
 use crate::layout::shape_id::ShapeId;
 use crate::layout::shapes::Shapes;
@@ -54,7 +54,7 @@ impl Allocator {
     }
 
     /// Registers the shape of objects of `bytes` bytes that are scanned as `scan` says.
-    pub(crate) fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
+    pub(crate) fn shape_for(&self, bytes: usize, scan: Scan) -> Result<ShapeId, Refusal> {
         match scan {
             Scan::Layout(Layout::Trace(_)) | Scan::Trace { .. } => self.traces.store(true, Ordering::Relaxed),
             Scan::Layout(Layout::Conservative) | Scan::AmbiguousMask(_) | Scan::AmbiguousPrefix(_) => {

@@ -10,7 +10,7 @@ use super::recently_freed::{FreedRun, MAX_CELL, PageOfCells};
 use super::runs::for_each_word;
 use crate::address::{Address, ObjectRef};
 use crate::config::CLOBBER;
-use crate::error::FreeError;
+use crate::error::Refusal;
 use crate::granule::GRANULE;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
@@ -44,7 +44,7 @@ impl<'m> Owner<'m> {
     /// 1. Nothing reads or writes the object afterwards: no slot that a collection reads holds its address.
     /// 2. `alone` is true only if this is so until the function returns.
     #[inline(always)]
-    pub unsafe fn free(&self, object: Address, alone: bool) -> Result<(), FreeError> {
+    pub unsafe fn free(&self, object: Address, alone: bool) -> Result<(), Refusal> {
         if self.free_in_whole_page(object.get(), alone) {
             return Ok(());
         }
@@ -81,10 +81,10 @@ impl<'m> Owner<'m> {
     }
 
     #[inline(never)]
-    fn free_elsewhere(&self, object: Address, alone: bool) -> Result<(), FreeError> {
+    fn free_elsewhere(&self, object: Address, alone: bool) -> Result<(), Refusal> {
         match self.usual_place(object.get()) {
             Some(place) if self.free_usual(place, object.get(), alone) => Ok(()),
-            Some(_) => Err(FreeError::Twice { address: object }),
+            Some(_) => Err(Refusal::FreedTwice { address: object }),
             None => self.free_unusual(object),
         }
     }
@@ -130,7 +130,7 @@ impl<'m> Owner<'m> {
 
     #[cold]
     #[inline(never)]
-    fn free_unusual(&self, object: Address) -> Result<(), FreeError> {
+    fn free_unusual(&self, object: Address) -> Result<(), Refusal> {
         let place = self.place_to_free_from(object)?;
         self.heap().freed().note();
         if place.span.cell_size() == 0 {
@@ -142,14 +142,14 @@ impl<'m> Owner<'m> {
             true => self.free_usual(place, object.get(), false),
             false => self.free_and_chain(place, object.get()),
         };
-        if is_first { Ok(()) } else { Err(FreeError::Twice { address: object }) }
+        if is_first { Ok(()) } else { Err(Refusal::FreedTwice { address: object }) }
     }
 
     #[cold]
-    fn free_large(&self, object: Address) -> Result<(), FreeError> {
+    fn free_large(&self, object: Address) -> Result<(), Refusal> {
         if self.heap().freed().is_freed(object.get()) {
             // Its pages wait for a full collection.
-            return Err(FreeError::Twice { address: object });
+            return Err(Refusal::FreedTwice { address: object });
         }
         match self.sweeper().free_large(self.heap().spans().page_of(object.get())) {
             Some(pages) => {
@@ -158,7 +158,7 @@ impl<'m> Owner<'m> {
                 self.announce(&mut self.sweeper().lock());
                 Ok(())
             }
-            None => Err(FreeError::Twice { address: object }),
+            None => Err(Refusal::FreedTwice { address: object }),
         }
     }
 
@@ -166,7 +166,7 @@ impl<'m> Owner<'m> {
     ///
     /// # Errors
     /// There is no object, or not its first byte.
-    pub fn check_free(&self, object: Address) -> Result<(), FreeError> {
+    pub fn check_free(&self, object: Address) -> Result<(), Refusal> {
         self.place_to_free_from(object).map(|_| ())
     }
 
@@ -175,24 +175,24 @@ impl<'m> Owner<'m> {
     ///
     /// # Errors
     /// As [`free`](Owner::free).
-    pub fn free_later(&self, object: Address) -> Result<(), FreeError> {
+    pub fn free_later(&self, object: Address) -> Result<(), Refusal> {
         let freed = self.heap().freed();
         self.place_to_free_from(object)?;
         freed.note();
         self.begin_freeing()?;
-        if freed.set(object.get()) { Ok(()) } else { Err(FreeError::Twice { address: object }) }
+        if freed.set(object.get()) { Ok(()) } else { Err(Refusal::FreedTwice { address: object }) }
     }
 
     /// The place of an object that the program frees, which may have been freed before.
-    fn place_to_free_from(&self, object: Address) -> Result<Place<'m>, FreeError> {
-        let nothing = FreeError::NoObject { address: object };
+    fn place_to_free_from(&self, object: Address) -> Result<Place<'m>, Refusal> {
+        let nothing = Refusal::NoObject { address: object };
         let (page, entry, span) = self.heap().spans().find_with_entry(object).ok_or(nothing)?;
         let kind = entry.kind();
         if kind == Some(ScanKind::Arena) {
             return Err(self.in_arena(object));
         }
         if kind == Some(ScanKind::Ephemeron) {
-            return Err(FreeError::Ephemeron { address: object });
+            return Err(Refusal::Ephemeron { address: object });
         }
         let base = span.cell_in(object).filter(|base| *base <= object).ok_or(nothing)?;
         let is_in_fresh_range = self.is_in_fresh_range(span, page, base.get());
@@ -200,10 +200,10 @@ impl<'m> Owner<'m> {
             return Err(nothing);
         }
         if base != object {
-            return Err(FreeError::Inside { address: object, object: ObjectRef::new(base.get()) });
+            return Err(Refusal::Inside { address: object, object: ObjectRef::new(base.get()) });
         }
         if self.buffer(span.shape()).has_in_freed_run(base.get()) {
-            return Err(FreeError::Twice { address: object });
+            return Err(Refusal::FreedTwice { address: object });
         }
         Ok(Place { span, kind, is_in_fresh_range })
     }
@@ -213,17 +213,17 @@ impl<'m> Owner<'m> {
     }
 
     #[cold]
-    fn in_arena(&self, object: Address) -> FreeError {
+    fn in_arena(&self, object: Address) -> Refusal {
         match self.heap().find_arena(object) {
-            Some(place) => FreeError::InArena { address: object, arena: place.arena },
-            None => FreeError::NoObject { address: object },
+            Some(place) => Refusal::InArena { address: object, arena: place.arena },
+            None => Refusal::NoObject { address: object },
         }
     }
 
     #[inline]
-    fn begin_freeing(&self) -> Result<(), FreeError> {
+    fn begin_freeing(&self) -> Result<(), Refusal> {
         if !self.heap().freed().are_in_use() {
-            self.heap().begin_freeing(self.sweeper().lock().growth()).map_err(FreeError::Kernel)?;
+            self.heap().begin_freeing(self.sweeper().lock().growth())?;
         }
         Ok(())
     }

@@ -2,7 +2,7 @@
 //! objects are scanned from any word on. Invariant: a number names a program that lives as long as the heap and never
 //! changes; programs of the same bytes have one number, which an index finds.
 
-use crate::error::RegisterProgramError;
+use crate::error::Refusal;
 use crate::layout::program_id::{MAX_BYTES, MAX_NODES, MAX_PROGRAMS, MOST_NODES, ProgramId};
 use crate::lock_order::PROGRAMS;
 use core::mem::MaybeUninit;
@@ -85,7 +85,7 @@ impl Programs {
     }
 
     /// Registers a program, or finds it; returns its number.
-    pub(crate) fn register(&self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
+    pub(crate) fn register(&self, program: Program<'_>) -> Result<ProgramId, Refusal> {
         let ProgramRegistration { used, index } = &mut *self.registering.lock();
         let known = |number: u32| self.program(ProgramId::from_index(number as usize - 1));
         let same = |number| {
@@ -98,13 +98,13 @@ impl Programs {
         let UsedLengths { programs, bytes, nodes } = *used;
         let (len, most) = (program.bytes().len(), MOST_NODES.min(MAX_NODES - nodes));
         if programs >= MAX_PROGRAMS || len > MAX_BYTES - bytes || most == 0 {
-            return Err(RegisterProgramError::TooMany);
+            return Err(Refusal::ManyPrograms);
         }
-        index.reserve(|number| hash_of(known(number))).map_err(RegisterProgramError::Kernel)?;
-        self.unrolled.commit(0..MOST_NODES).map_err(RegisterProgramError::Kernel)?;
-        self.known.commit(programs..programs + 1).map_err(RegisterProgramError::Kernel)?;
-        self.bytes.commit(bytes..bytes + len).map_err(RegisterProgramError::Kernel)?;
-        self.nodes.commit(nodes..nodes + most).map_err(RegisterProgramError::Kernel)?;
+        index.reserve(|number| hash_of(known(number)))?;
+        self.unrolled.commit(0..MOST_NODES)?;
+        self.known.commit(programs..programs + 1)?;
+        self.bytes.commit(bytes..bytes + len)?;
+        self.nodes.commit(nodes..nodes + most)?;
         // SAFETY: the bytes were committed just now, no other thread uses them, and they live as long as the tables, in
         // which the reference stays.
         let copy: &'static mut [u8] = unsafe { core::slice::from_raw_parts_mut(self.bytes.at(bytes), len) };
@@ -120,8 +120,8 @@ impl Programs {
         // SAFETY: committed above, and used only under the lock.
         let unrolled = unsafe { core::slice::from_raw_parts_mut(self.unrolled.as_ptr(), MOST_NODES) };
         let nest = Nest::compile_or_unroll(program, room, unrolled).map_err(|e| match e.kind {
-            NestErrorKind::TooManyNodes { .. } if most < MOST_NODES => RegisterProgramError::TooMany,
-            _ => RegisterProgramError::Nest(e),
+            NestErrorKind::TooManyNodes { .. } if most < MOST_NODES => Refusal::ManyPrograms,
+            _ => Refusal::Nest(e),
         })?;
         // SAFETY: committed just now.
         unsafe {
@@ -242,12 +242,12 @@ mod tests {
                 Err(e) => break e,
             }
         };
-        assert_eq!(refused, RegisterProgramError::TooMany);
+        assert_eq!(refused, Refusal::ManyPrograms);
         assert!(MAX_NODES - nodes < MOST_NODES && nodes < MAX_NODES, "{nodes}");
         let one = programs.register(runs(2, 0).program()).unwrap();
         assert_eq!(programs.nest(one).first_pointer_at_or_after(0), Some(1000));
         let too_long = programs.register(runs(4200, 7).program()).unwrap_err();
-        assert_eq!(too_long, RegisterProgramError::TooMany);
+        assert_eq!(too_long, Refusal::ManyPrograms);
     }
 
     #[test]
@@ -257,7 +257,7 @@ mod tests {
             let id = programs.register(runs(MOST_NODES, k as u64).program()).unwrap();
             assert_eq!(programs.nest(id).nodes().len(), MOST_NODES);
         }
-        assert_eq!(programs.register(runs(2, 1 << 20).program()), Err(RegisterProgramError::TooMany));
+        assert_eq!(programs.register(runs(2, 1 << 20).program()), Err(Refusal::ManyPrograms));
         assert!(programs.register(runs(MOST_NODES, 0).program()).is_ok(), "known already");
     }
 
@@ -270,7 +270,7 @@ mod tests {
         }
         let (bytes, words) = deep(16, 1);
         let refused = programs.register(Program::check(&bytes, words).unwrap());
-        assert_eq!(refused, Err(RegisterProgramError::TooMany));
+        assert_eq!(refused, Err(Refusal::ManyPrograms));
     }
 
     /// A program of `levels` levels. It starts with two words; each level adds one word, then repeats all so far
@@ -298,10 +298,7 @@ mod tests {
         let (bytes, words) = deep(16, 2);
         assert!(words > MOST_UNROLLED as u64);
         let refused = programs.register(Program::check(&bytes, words).unwrap()).unwrap_err();
-        assert!(
-            matches!(refused, RegisterProgramError::Nest(e) if e.kind == NestErrorKind::TooDeep),
-            "{refused}"
-        );
+        assert!(matches!(refused, Refusal::Nest(e) if e.kind == NestErrorKind::TooDeep), "{refused}");
         let one = Builder::<8>::new().pointer().finish();
         assert_eq!(programs.register(one.program()).unwrap().index(), 0);
     }

@@ -2,7 +2,7 @@
 //! lock, since it was written before the number was given out and never changes; every shape with a number is in the
 //! index, a hash table that finds it in a few steps.
 
-use crate::error::{RegisterProgramError, ShapeError};
+use crate::error::Refusal;
 use crate::layout::program_id::ProgramId;
 use crate::layout::programs::Programs;
 use crate::layout::shape::{Scan, Shape};
@@ -140,7 +140,7 @@ impl Shapes {
     }
 
     /// Registers a program; returns its number.
-    pub(crate) fn register_program(&self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
+    pub(crate) fn register_program(&self, program: Program<'_>) -> Result<ProgramId, Refusal> {
         self.programs.register(program)
     }
 
@@ -151,10 +151,10 @@ impl Shapes {
         bytes: usize,
         scan: Scan,
         commit: impl Fn(Range<usize>) -> Result<(), OsError>,
-    ) -> Result<ShapeId, ShapeError> {
+    ) -> Result<ShapeId, Refusal> {
         let scan = match scan {
             Scan::Unregistered { header, program } => {
-                let program = self.register_program(program).map_err(ShapeError::Program)?;
+                let program = self.register_program(program)?;
                 Scan::Program { header, program }
             }
             scan => scan,
@@ -175,10 +175,10 @@ impl Shapes {
         }
         let count = self.count();
         if count as usize >= MAX_SHAPES {
-            return Err(ShapeError::TooMany);
+            return Err(Refusal::ManyShapes);
         }
         let traces = wanted.trace().is_some();
-        self.add(&mut registering, count, wanted, commit).map_err(ShapeError::Kernel)?;
+        self.add(&mut registering, count, wanted, commit)?;
         // Before there is an object of the shape.
         self.traces.fetch_or(traces, Ordering::Relaxed);
         self.count.store(count + 1, Ordering::Release);

@@ -7,7 +7,7 @@
 //! objects that have one each would fill memory with entries before it has filled its budget with objects. Invariant: what the program
 //! has told is the sum of what was added less the sum of what was given back, exactly: no thread keeps a part of it.
 
-use crate::error::ExternalError;
+use crate::error::Refusal;
 use crate::marks::Collection;
 use crate::policy::external::{LEAST_STEP, STEP_PART};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
@@ -81,13 +81,13 @@ impl External {
     }
 
     /// Whether so many more can be counted.
-    pub(crate) fn check(&self, bytes: usize) -> Result<(), ExternalError> {
+    pub(crate) fn check(&self, bytes: usize) -> Result<(), Refusal> {
         self.more(self.told(), bytes).map(|_| ())
     }
 
-    fn more(&self, level: usize, bytes: usize) -> Result<usize, ExternalError> {
+    fn more(&self, level: usize, bytes: usize) -> Result<usize, Refusal> {
         let more = level.checked_add(bytes).filter(|&more| more <= MOST);
-        more.ok_or(ExternalError::TooMany { bytes, level })
+        more.ok_or(Refusal::BeyondMemory { bytes, level })
     }
 
     /// Whether the budget is to be looked at before so many more are added.
@@ -106,7 +106,7 @@ impl External {
     ///
     /// # Errors
     /// There would be more than memory can hold.
-    pub(crate) fn add(&self, bytes: usize) -> Result<(), ExternalError> {
+    pub(crate) fn add(&self, bytes: usize) -> Result<(), Refusal> {
         let mut level = self.told();
         loop {
             let more = self.more(level, bytes)?;
@@ -123,10 +123,10 @@ impl External {
     ///
     /// # Errors
     /// There are fewer.
-    pub(crate) fn give_back(&self, bytes: usize) -> Result<(), ExternalError> {
+    pub(crate) fn give_back(&self, bytes: usize) -> Result<(), Refusal> {
         let mut level = self.told();
         loop {
-            let less = level.checked_sub(bytes).ok_or(ExternalError::MoreThanAdded { bytes, level })?;
+            let less = level.checked_sub(bytes).ok_or(Refusal::MoreThanAdded { bytes, level })?;
             match self.told.compare_exchange_weak(level, less, Relaxed, Relaxed) {
                 Ok(_) => break,
                 Err(now) => level = now,
@@ -172,9 +172,9 @@ mod tests {
         external.add(100).unwrap();
         external.give_back(40).unwrap();
         assert_eq!((external.level(), external.added()), (60, 100));
-        assert_eq!(external.give_back(61), Err(ExternalError::MoreThanAdded { bytes: 61, level: 60 }));
+        assert_eq!(external.give_back(61), Err(Refusal::MoreThanAdded { bytes: 61, level: 60 }));
         for bytes in [MOST - 59, MOST, usize::MAX] {
-            let refused = Err(ExternalError::TooMany { bytes, level: 60 });
+            let refused = Err(Refusal::BeyondMemory { bytes, level: 60 });
             assert_eq!((external.check(bytes), external.add(bytes)), (refused, refused));
         }
         assert_eq!((external.level(), external.added()), (60, 100), "nothing has changed");

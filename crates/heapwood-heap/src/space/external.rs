@@ -2,7 +2,7 @@
 //! the central lock at most once for each step of what is left of the budget, and near a limit, where every byte is counted like every page.
 
 use crate::alloc::allocator::Allocator;
-use crate::error::{ExternalError, SpaceError};
+use crate::error::{Refusal, SpaceError};
 use crate::pages::external::ExternalChange;
 use crate::reclaim::clock::Sweeping;
 
@@ -16,8 +16,8 @@ impl ExternalBytes<'_> {
     ///
     /// # Errors
     /// The outer error as of an allocation: a collection is due, or the limit leaves no room. The inner one as
-    /// [`ExternalError`] says. Nothing was added.
-    pub fn take(self, bytes: usize) -> Result<Result<(), ExternalError>, SpaceError> {
+    /// [`Refusal`] says. Nothing was added.
+    pub fn take(self, bytes: usize) -> Result<Result<(), Refusal>, SpaceError> {
         let (sweeper, heap) = (self.0.sweeper(), self.0.sweeper().heap());
         let external = heap.external();
         if let Err(refused) = external.check(bytes) {
@@ -56,7 +56,7 @@ impl ExternalBytes<'_> {
     ///
     /// # Errors
     /// More than there are. Nothing was given back.
-    pub fn give_back(self, bytes: usize) -> Result<(), ExternalError> {
+    pub fn give_back(self, bytes: usize) -> Result<(), Refusal> {
         self.0.sweeper().heap().external().give_back(bytes)
     }
 

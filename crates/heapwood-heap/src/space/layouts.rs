@@ -3,7 +3,7 @@
 
 use crate::address::ObjectRef;
 use crate::alloc::allocator::Allocator;
-use crate::error::{RegisterProgramError, ShapeError};
+use crate::error::Refusal;
 use crate::layout::per_object;
 use crate::layout::pointer_bits::PointerBits;
 use crate::layout::program_id::ProgramId;
@@ -44,7 +44,7 @@ impl<'s> Layouts<'s> {
     ///
     /// # Panics
     /// The program is another space's.
-    pub fn shape_for(self, bytes: usize, scan: Scan) -> Result<ShapeId, ShapeError> {
+    pub fn shape_for(self, bytes: usize, scan: Scan) -> Result<ShapeId, Refusal> {
         self.0.shape_for(bytes, scan)
     }
 
@@ -53,7 +53,7 @@ impl<'s> Layouts<'s> {
     /// # Errors
     /// It needs too many loops and is too large to be unrolled, there are too many programs, or the kernel gives no
     /// memory. Nothing is registered then.
-    pub fn register_program(self, program: Program<'_>) -> Result<ProgramId, RegisterProgramError> {
+    pub fn register_program(self, program: Program<'_>) -> Result<ProgramId, Refusal> {
         self.0.shapes().register_program(program)
     }
 

@@ -2,7 +2,7 @@
 //! random programs, whose objects never overlap and are all zeros when new.
 
 use crate::space::{CONFIG, Heap, random};
-use heapwood_heap::{Address, Collection, FreeError, ObjectRef, ShapeId, SizeClass, SpaceConfig};
+use heapwood_heap::{Address, Collection, ObjectRef, Refusal, ShapeId, SizeClass, SpaceConfig};
 use heapwood_layout::TypeDescriptor;
 use heapwood_pages::PAGE_SIZE;
 use std::cell::Cell;
@@ -44,7 +44,7 @@ impl Program {
         object.as_ptr() as usize
     }
 
-    fn free(&self, object: usize) -> Result<(), FreeError> {
+    fn free(&self, object: usize) -> Result<(), Refusal> {
         // SAFETY: no thread uses it, and there is no other mutator.
         unsafe { self.heap.owner().free(Address::new(object), self.alone) }
     }
@@ -107,10 +107,10 @@ fn a_second_free_is_an_error_wherever_the_cell_waits() {
         let objects: Vec<usize> = (0..(3 << 20) / bytes).map(|_| program.allocate(shape, bytes)).collect();
         let check = |at: &str| {
             for &object in &objects {
-                let twice = FreeError::Twice { address: Address::new(object) };
+                let twice = Refusal::FreedTwice { address: Address::new(object) };
                 assert_eq!(program.free(object), Err(twice), "{at}");
                 let inside = program.free(object + 8);
-                assert!(matches!(inside, Err(FreeError::Inside { .. })), "{at}: {inside:?}");
+                assert!(matches!(inside, Err(Refusal::Inside { .. })), "{at}: {inside:?}");
                 assert_eq!(program.heap.owner().find(Address::new(object)), None, "{at}");
             }
         };

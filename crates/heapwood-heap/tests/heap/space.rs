@@ -4,7 +4,7 @@
 
 use heapwood_heap::{
     Address, AllocBuffer, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef,
-    Owner, Scan, ScanKind, ShapeError, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, Sweeping,
+    Owner, Refusal, Scan, ScanKind, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, Sweeping,
     ThreadCache, ValidationError,
 };
 use heapwood_layout::program::Builder;
@@ -701,11 +701,11 @@ fn types_share_shapes_until_there_are_too_many() {
         ShapeId::well_known(50, &[0; 4])
     );
     let mut masks = 1..;
-    let last = masks.find(|&mask| of(20 * 8, mask) == Err(ShapeError::TooMany)).unwrap();
+    let last = masks.find(|&mask| of(20 * 8, mask) == Err(Refusal::ManyShapes)).unwrap();
     // The two above, and the masks below the last.
     assert_eq!(2 + (last as usize - 1), MAX_OWN_SHAPES);
     assert!(
-        ShapeError::TooMany.to_string().contains(&format!("more than {MAX_OWN_SHAPES} different layouts"))
+        Refusal::ManyShapes.to_string().contains(&format!("more than {MAX_OWN_SHAPES} different layouts"))
     );
     assert_eq!(heap.space.layouts().shape_count() as usize, MAX_SHAPES);
     assert!(of(20 * 8, 1).is_ok(), "those that exist are still found");

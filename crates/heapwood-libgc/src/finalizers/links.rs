@@ -8,7 +8,7 @@ use crate::process::{made, mutator};
 use crate::report;
 use core::ffi::c_int;
 use core::ptr::NonNull;
-use heapwood_gc::WeakError;
+use heapwood_gc::Refusal;
 
 const SUCCESS: c_int = 0;
 const DUPLICATE: c_int = 1;
@@ -24,8 +24,8 @@ fn add(link: *mut Ptr, object: Const, is_long: bool) -> c_int {
         Ok(()) if had => DUPLICATE,
         Ok(()) => SUCCESS,
         // What is no object never dies.
-        Err(WeakError::NoObject { .. }) => SUCCESS,
-        Err(error @ WeakError::NoSlot { .. }) => {
+        Err(Refusal::CannotReferWeakly { .. }) => SUCCESS,
+        Err(error @ Refusal::NoSlot { .. }) => {
             report::abort(format_args!("a disappearing link is refused: {error}"))
         }
         Err(_) => NO_MEMORY,

@@ -21,7 +21,7 @@ use crate::threads::lock::Locked;
 use core::ffi::{c_int, c_void};
 use core::ptr::{NonNull, null_mut};
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use heapwood_gc::{FinalizeError, FinalizeOrder, FinalizerCall, FinalizerQueue, Heap, Mutator};
+use heapwood_gc::{FinalizeOrder, FinalizerCall, FinalizerQueue, Heap, Mutator, Refusal};
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{MappedArray, OsError, SYSTEM};
 
@@ -225,7 +225,7 @@ fn add(mutator: &Mutator, object: NonNull<u8>, order: Order, function: usize, da
         let Err(error) = mutator.finalize(object, queue(order), order.of_heap(), index) else { return true };
         TABLE.with(|table| table.remove(index));
         // Of what is no object libgc, too, says nothing: it never dies.
-        let is_none = matches!(error, FinalizeError::NoObject { .. });
+        let is_none = matches!(error, Refusal::CannotFinalize { .. });
         if !is_none {
             report::warn(format_args!("A finalizer could not be registered: {error}"));
         }

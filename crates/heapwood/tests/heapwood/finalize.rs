@@ -1,7 +1,7 @@
 //! Values that objects own outside the heap: dropped once, after their objects are dead, on a thread of the program's choice.
 
 use crate::common::*;
-use heapwood::{Arena, DropQueue, FinalizeError, Finalized, Gc, Heap, Mutator, Root};
+use heapwood::{Arena, DropQueue, Finalized, Gc, Heap, Mutator, Refusal, Root};
 use std::sync::Arc;
 use std::thread::ThreadId;
 
@@ -162,5 +162,5 @@ fn queues_are_emptied_apart() {
 fn a_queue_of_another_heap_is_refused() {
     let (heap, theirs) = (heap(SMALL), heap(SMALL));
     let queue = theirs.drop_queue().unwrap();
-    let _: Result<_, (FinalizeError, u8)> = queue.alloc(&heap.attach().unwrap(), 7u8);
+    let _: Result<_, (Refusal, u8)> = queue.alloc(&heap.attach().unwrap(), 7u8);
 }

@@ -71,7 +71,7 @@ fn the_edges_of_the_settings_work() {
     }
     let heap = heap(SMALL);
     assert!(
-        matches!(heap.set_percent(0), Err(HeapError::OutOfRange(e)) if e.option.name == "percent" && e.value == 0)
+        matches!(heap.set_percent(0), Err(HeapError::OutOfRange { option, value: 0 }) if option.name == "percent")
     );
     assert!(heap.set_percent(Config::MAX_PERCENT + 1).is_err());
     assert_eq!(heap.set_percent(50), Ok(()));

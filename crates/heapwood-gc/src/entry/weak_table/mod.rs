@@ -7,7 +7,7 @@ mod entries;
 mod hash;
 
 use super::ephemeron::shade_found;
-use crate::error::WeakError;
+use crate::error::{AllocError, Refusal};
 use crate::mutator::Mutator;
 use crate::state::Ephemeron;
 use core::ptr::NonNull;
@@ -34,9 +34,9 @@ impl Mutator {
     ///
     /// # Errors
     /// There is no memory, or the mutator cannot be used now ([`Mutator::check`]).
-    pub fn weak_table(&self) -> Result<NonNull<u8>, WeakError> {
-        self.check().map_err(WeakError::Misuse)?;
-        let made = self.reserve(SHAPE, CELL).map_err(WeakError::Alloc)?;
+    pub fn weak_table(&self) -> Result<NonNull<u8>, AllocError> {
+        self.check()?;
+        let made = self.reserve(SHAPE, CELL)?;
         // SAFETY: a cell for four words that is not yet an object, and is one from the commit on.
         unsafe {
             Table::at(made.as_ptr() as usize).init();
@@ -53,7 +53,7 @@ impl Mutator {
         &self,
         table: NonNull<u8>,
         key: NonNull<u8>,
-    ) -> Result<Option<Option<NonNull<u8>>>, WeakError> {
+    ) -> Result<Option<Option<NonNull<u8>>>, Refusal> {
         let key = key.as_ptr() as usize;
         self.known_table(table)?.locked(self, |table| {
             Ok(find(table, key).map(|ephemeron| {
@@ -77,7 +77,7 @@ impl Mutator {
         table: NonNull<u8>,
         key: NonNull<u8>,
         value: usize,
-    ) -> Result<bool, WeakError> {
+    ) -> Result<bool, AllocError> {
         let (table, address) = (self.known_table(table)?, key.as_ptr() as usize);
         let set = |table: &Locked<'_>| {
             let found = find(table, address);
@@ -113,7 +113,7 @@ impl Mutator {
     ///
     /// # Errors
     /// As for [`Mutator::weak_table_get`].
-    pub fn weak_table_remove(&self, table: NonNull<u8>, key: NonNull<u8>) -> Result<bool, WeakError> {
+    pub fn weak_table_remove(&self, table: NonNull<u8>, key: NonNull<u8>) -> Result<bool, Refusal> {
         self.known_table(table)?.locked(self, |table| {
             Ok(find(table, key.as_ptr() as usize).inspect(|&ephemeron| table.remove(ephemeron)).is_some())
         })
@@ -123,7 +123,7 @@ impl Mutator {
     ///
     /// # Errors
     /// As for [`Mutator::weak_table_get`].
-    pub fn weak_table_len(&self, table: NonNull<u8>) -> Result<usize, WeakError> {
+    pub fn weak_table_len(&self, table: NonNull<u8>) -> Result<usize, Refusal> {
         Ok(self.known_table(table)?.locked(self, |table| table.count()))
     }
 
@@ -136,7 +136,7 @@ impl Mutator {
         &self,
         table: NonNull<u8>,
         position: &mut usize,
-    ) -> Result<Option<WeakEntry>, WeakError> {
+    ) -> Result<Option<WeakEntry>, Refusal> {
         self.known_table(table)?.locked(self, |table| {
             while *position < table.places() {
                 let entry = table.entry(*position);
@@ -163,7 +163,7 @@ impl Mutator {
         table: NonNull<u8>,
         hash: usize,
         mut is_equal: impl FnMut(NonNull<u8>) -> bool,
-    ) -> Result<Option<NonNull<u8>>, WeakError> {
+    ) -> Result<Option<NonNull<u8>>, Refusal> {
         let (table, hash) = (self.known_table(table)?, mixed(hash));
         Ok(self.search(table, hash, &mut is_equal, |_, _| ()).ok())
     }
@@ -181,7 +181,7 @@ impl Mutator {
         hash: usize,
         mut is_equal: impl FnMut(NonNull<u8>) -> bool,
         object: NonNull<u8>,
-    ) -> Result<NonNull<u8>, WeakError> {
+    ) -> Result<NonNull<u8>, AllocError> {
         let (table, hash) = (self.known_table(table)?, mixed(hash));
         let look = |table: &Locked<'_>, _| (table.version(), table.is_full());
         let (version, mut is_full) = match self.search(table, hash, &mut is_equal, look) {
@@ -249,11 +249,11 @@ impl Mutator {
     }
 
     /// Gives a table a larger array, or a smaller one, if it has no room for one more. May collect.
-    fn make_room(&self, table: Table) -> Result<(), WeakError> {
+    fn make_room(&self, table: Table) -> Result<(), AllocError> {
         let wanted = |table: &Locked<'_>| table.is_full().then(|| (table.wanted_places(), table.version()));
         while let Some((places, version)) = table.locked(self, wanted) {
-            let ty = self.types().type_for(Table::array_bytes(places), ARRAY).map_err(WeakError::Alloc)?;
-            let array = self.allocate(ty).map_err(WeakError::Alloc)?.as_ptr() as usize;
+            let ty = self.types().type_for(Table::array_bytes(places), ARRAY)?;
+            let array = self.allocate(ty)?.as_ptr() as usize;
             table.locked(self, |table| {
                 // Others may have filled it, or made room, meanwhile. If nobody has, there are no more keys than before.
                 if table.version() == version || table.is_full() && table.wanted_places() <= places {
@@ -264,8 +264,8 @@ impl Mutator {
         Ok(())
     }
 
-    fn known_table(&self, table: NonNull<u8>) -> Result<Table, WeakError> {
-        self.check().map_err(WeakError::Misuse)?;
+    fn known_table(&self, table: NonNull<u8>) -> Result<Table, Refusal> {
+        self.check()?;
         publication::observe();
         let (address, space) = (table.as_ptr() as usize, self.heap().space());
         let at = Address::new(address);
@@ -274,7 +274,7 @@ impl Mutator {
             && self.heap().objects().may_begin(address);
         // SAFETY: a cell of this layout is there; who gives its address keeps it alive during the call.
         let found = may_be.then(|| unsafe { Table::at(address) }).filter(|table| table.is_one());
-        found.ok_or(WeakError::NoTable { address })
+        found.ok_or(Refusal::NoTable { address })
     }
 }
 

@@ -27,12 +27,13 @@ mod telling;
 
 pub(crate) use entries::{ENTRY, FinalizerKind};
 pub(crate) use pause::FinalizersInPause;
-pub(crate) use queues::{QueueError, QueueNumber, Taken};
-pub(crate) use table::{AddError, CancelError, Pass, Registration};
+pub(crate) use queues::{QueueNumber, Taken};
+pub(crate) use table::{CancelError, Pass, Registration};
 pub use telling::FinalizerCall;
 pub(crate) use telling::MOST_NESTED;
 pub(crate) use telling::wait_until_queued;
 
+use crate::error::Refusal;
 use crate::lock_order::FINALIZERS;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -93,8 +94,8 @@ impl Finalizers {
     }
 
     /// Registers an object of a heap with this reservation. Returns the registration's number.
-    pub(crate) fn add(&self, of: (KernelRef, usize), registration: Registration) -> Result<u64, AddError> {
-        let table = self.table(of).map_err(AddError::Kernel)?;
+    pub(crate) fn add(&self, of: (KernelRef, usize), registration: Registration) -> Result<u64, Refusal> {
+        let table = self.table(of)?;
         let added = self.change(table, |table| table.add(registration));
         let (number, generation) = added.unwrap_or_else(|| unreachable!("there is a table"))?;
         Ok(u64::from(generation) << 32 | u64::from(number))
@@ -116,24 +117,25 @@ impl Finalizers {
     }
 
     /// Takes the entry that has waited longest on a queue, objects before data, or of data alone.
-    pub(crate) fn next(&self, queue: QueueNumber, objects: bool) -> Result<Option<Taken>, QueueError> {
+    pub(crate) fn next(&self, queue: QueueNumber, objects: bool) -> Result<Option<Taken>, Refusal> {
         // Most looks find nothing.
         if queue == 0 && self.counts.queued() == 0 {
             return Ok(None);
         }
-        let of_none = || if queue == 0 { Ok(None) } else { Err(QueueError::None) };
+        let of_none = || if queue == 0 { Ok(None) } else { Err(Refusal::NoQueue { queue }) };
         self.change(self.table.lock(), |table| table.next(queue, objects)).unwrap_or_else(of_none)
     }
 
     /// Makes a queue of a heap with this reservation.
-    pub(crate) fn add_queue(&self, of: (KernelRef, usize)) -> Result<QueueNumber, QueueError> {
-        let table = self.table(of).map_err(QueueError::Kernel)?;
-        self.change(table, |table| table.queues().add()).unwrap_or(Err(QueueError::None))
+    pub(crate) fn add_queue(&self, of: (KernelRef, usize)) -> Result<QueueNumber, Refusal> {
+        let table = self.table(of)?;
+        self.change(table, |table| table.queues().add()).unwrap_or(Err(Refusal::NoQueue { queue: 0 }))
     }
 
     /// Ends a queue.
-    pub(crate) fn end_queue(&self, queue: QueueNumber) -> Result<(), QueueError> {
-        self.change(self.table.lock(), |table| table.queues().end(queue)).unwrap_or(Err(QueueError::None))
+    pub(crate) fn end_queue(&self, queue: QueueNumber) -> Result<(), Refusal> {
+        self.change(self.table.lock(), |table| table.queues().end(queue))
+            .unwrap_or(Err(Refusal::NoQueue { queue }))
     }
 
     /// How many entries a queue has, and the word that changes when it has more, with what it holds. The word stays as long as the heap.
@@ -141,18 +143,18 @@ impl Finalizers {
         &self,
         of: (KernelRef, usize),
         queue: QueueNumber,
-    ) -> Result<(usize, &Futex, u32), QueueError> {
-        let table = self.table(of).map_err(QueueError::Kernel)?;
+    ) -> Result<(usize, &Futex, u32), Refusal> {
+        let table = self.table(of)?;
         let looked = self.change(table, |table| table.queues().look(queue));
-        let (queued, word, seen) = looked.unwrap_or(Err(QueueError::None))?;
+        let (queued, word, seen) = looked.unwrap_or(Err(Refusal::NoQueue { queue }))?;
         // SAFETY: the table, once made, keeps its queues mapped as long as the heap; the word is only used as an atomic.
         Ok((queued, unsafe { &*word }, seen))
     }
 
     /// A queue's eventfd.
-    pub(crate) fn fd(&self, of: (KernelRef, usize), queue: QueueNumber) -> Result<i32, QueueError> {
-        let table = self.table(of).map_err(QueueError::Kernel)?;
-        self.change(table, |table| table.queues().fd(queue)).unwrap_or(Err(QueueError::None))
+    pub(crate) fn fd(&self, of: (KernelRef, usize), queue: QueueNumber) -> Result<i32, Refusal> {
+        let table = self.table(of)?;
+        self.change(table, |table| table.queues().fd(queue)).unwrap_or(Err(Refusal::NoQueue { queue }))
     }
 
     /// Sets the function of a queue, or removes it.
@@ -161,9 +163,10 @@ impl Finalizers {
         of: (KernelRef, usize),
         queue: QueueNumber,
         call: Option<FinalizerCall>,
-    ) -> Result<(), QueueError> {
-        let table = self.table(of).map_err(QueueError::Kernel)?;
-        self.change(table, |table| table.queues().set_call(queue, call)).unwrap_or(Err(QueueError::None))
+    ) -> Result<(), Refusal> {
+        let table = self.table(of)?;
+        self.change(table, |table| table.queues().set_call(queue, call))
+            .unwrap_or(Err(Refusal::NoQueue { queue }))
     }
 
     /// Tells what was queued, when the threads go on.

@@ -4,6 +4,7 @@
 
 use super::entries::{Entries, Entry, FinalizerKind, NONE, Stage};
 use super::telling::{FinalizerCall, Telling, Tells};
+use crate::error::Refusal;
 use core::cell::Cell;
 use core::ops::Range;
 use heapwood_os::memory::region::Zeroed;
@@ -65,22 +66,6 @@ struct Queue {
 // SAFETY: it holds plain numbers, flags, and descriptors and functions of which 0 is none.
 unsafe impl Zeroed for Queue {}
 
-/// Why there is no such queue, or none more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum QueueError {
-    /// It was ended, or never made.
-    None,
-    /// There are as many as there can be.
-    Full(usize),
-    Kernel(OsError),
-    /// It has so many registrations, and entries.
-    InUse(usize, usize),
-    /// Its function is running.
-    Running,
-    /// The kernel has given no descriptor, for this reason.
-    NoDescriptor(i32),
-}
-
 /// What a queue has given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Taken {
@@ -135,18 +120,18 @@ impl Queues {
     }
 
     /// The place of a queue, if there is one of that number.
-    pub(super) fn place(&self, queue: QueueNumber) -> Result<u16, QueueError> {
-        self.named(queue).map(|_| queue as u16).ok_or(QueueError::None)
+    pub(super) fn place(&self, queue: QueueNumber) -> Result<u16, Refusal> {
+        self.named(queue).map(|_| queue as u16).ok_or(Refusal::NoQueue { queue })
     }
 
     /// Makes one more.
-    pub(super) fn add(&self) -> Result<QueueNumber, QueueError> {
+    pub(super) fn add(&self) -> Result<QueueNumber, Refusal> {
         let used = self.used.get();
         let number = (1..used).find(|&number| !self.get(number).is_open.get()).unwrap_or(used);
         if number == MOST {
-            return Err(QueueError::Full(MOST));
+            return Err(Refusal::ManyQueues { most: MOST });
         }
-        self.commit(number).map_err(QueueError::Kernel)?;
+        self.commit(number)?;
         self.used.set(used.max(number + 1));
         let queue = self.get(number);
         queue.is_open.set(true);
@@ -155,14 +140,14 @@ impl Queues {
     }
 
     /// Ends one; the heap's own stays.
-    pub(super) fn end(&self, queue: QueueNumber) -> Result<(), QueueError> {
-        let found = self.named(queue).filter(|_| queue != 0).ok_or(QueueError::None)?;
+    pub(super) fn end(&self, queue: QueueNumber) -> Result<(), Refusal> {
+        let found = self.named(queue).filter(|_| queue != 0).ok_or(Refusal::NoQueue { queue })?;
         let (registered, queued) = (found.registered.get(), found.queued.get());
         if registered + queued != 0 {
-            return Err(QueueError::InUse(registered, queued));
+            return Err(Refusal::QueueInUse { registered, queued });
         }
         if !found.telling.set_call(None) {
-            return Err(QueueError::Running);
+            return Err(Refusal::QueueCalled);
         }
         found.is_open.set(false);
         found.telling.end();
@@ -203,22 +188,22 @@ impl Queues {
     }
 
     /// How many entries a queue has, and the word that changes when it has more, with what it holds.
-    pub(super) fn look(&self, queue: QueueNumber) -> Result<(usize, *const Futex, u32), QueueError> {
-        let queue = self.named(queue).ok_or(QueueError::None)?;
+    pub(super) fn look(&self, queue: QueueNumber) -> Result<(usize, *const Futex, u32), Refusal> {
+        let queue = self.named(queue).ok_or(Refusal::NoQueue { queue })?;
         let (word, seen) = queue.telling.news();
         Ok((queue.queued.get(), word, seen))
     }
 
     /// A queue's eventfd.
-    pub(super) fn fd(&self, queue: QueueNumber) -> Result<i32, QueueError> {
-        let queue = self.named(queue).ok_or(QueueError::None)?;
-        queue.telling.fd().map_err(QueueError::NoDescriptor)
+    pub(super) fn fd(&self, queue: QueueNumber) -> Result<i32, Refusal> {
+        let queue = self.named(queue).ok_or(Refusal::NoQueue { queue })?;
+        queue.telling.fd().map_err(|errno| Refusal::NoDescriptor { errno })
     }
 
     /// Sets a queue's function.
-    pub(super) fn set_call(&self, queue: QueueNumber, call: Option<FinalizerCall>) -> Result<(), QueueError> {
-        let queue = self.named(queue).ok_or(QueueError::None)?;
-        if queue.telling.set_call(call) { Ok(()) } else { Err(QueueError::Running) }
+    pub(super) fn set_call(&self, queue: QueueNumber, call: Option<FinalizerCall>) -> Result<(), Refusal> {
+        let queue = self.named(queue).ok_or(Refusal::NoQueue { queue })?;
+        if queue.telling.set_call(call) { Ok(()) } else { Err(Refusal::QueueCalled) }
     }
 
     /// Takes the entry that has waited longest, objects before data, or of data alone.
@@ -227,8 +212,8 @@ impl Queues {
         entries: &Entries,
         queue: QueueNumber,
         objects: bool,
-    ) -> Result<Option<Taken>, QueueError> {
-        let queue = self.named(queue).ok_or(QueueError::None)?;
+    ) -> Result<Option<Taken>, Refusal> {
+        let queue = self.named(queue).ok_or(Refusal::NoQueue { queue })?;
         let object = objects.then(|| queue.objects.take(entries)).flatten();
         let Some(number) = object.or_else(|| queue.data.take(entries)) else { return Ok(None) };
         queue.queued.set(queue.queued.get() - 1);

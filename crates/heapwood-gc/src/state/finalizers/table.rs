@@ -8,8 +8,9 @@
 
 use super::entries::{Entries, Entry, FinalizerKind, NONE, STEP, Stage};
 use super::index::Index;
-use super::queues::{QueueError, QueueNumber, Queues, Taken};
+use super::queues::{QueueNumber, Queues, Taken};
 use super::telling::{FinalizerCall, Tells};
+use crate::error::Refusal;
 use core::cell::Cell;
 use core::ops::Range;
 use heapwood_os::{KernelRef, Mapped, OsError};
@@ -24,16 +25,6 @@ pub(crate) enum CancelError {
     Queued,
     /// There is none.
     NoEntry,
-}
-
-/// Why there is no new entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AddError {
-    /// There are as many as there can be.
-    Full(usize),
-    /// There is no such queue.
-    NoQueue,
-    Kernel(OsError),
 }
 
 /// What is registered.
@@ -127,14 +118,14 @@ impl Table {
     }
 
     /// Registers an object. Returns the entry's number and generation.
-    pub(super) fn add(&self, registration: Registration) -> Result<(u32, u32), AddError> {
+    pub(super) fn add(&self, registration: Registration) -> Result<(u32, u32), Refusal> {
         let Registration { object, is_old, kind, queue, tag } = registration;
-        let queue = self.queues.place(queue).map_err(|_| AddError::NoQueue)?;
-        if !self.entries.make_room().map_err(AddError::Kernel)? {
-            return Err(AddError::Full(self.entries.most() - 1));
+        let queue = self.queues.place(queue)?;
+        if !self.entries.make_room()? {
+            return Err(Refusal::ManyFinalizers { most: self.entries.most() - 1 });
         }
         if self.is_indexed.get() {
-            self.index.make_room().map_err(AddError::Kernel)?;
+            self.index.make_room()?;
         }
         let number = self.entries.take();
         let entry = self.entries.get(number);
@@ -238,7 +229,7 @@ impl Table {
     }
 
     /// Takes the entry that has waited longest on a queue, objects before data, or of data alone.
-    pub(super) fn next(&self, queue: QueueNumber, objects: bool) -> Result<Option<Taken>, QueueError> {
+    pub(super) fn next(&self, queue: QueueNumber, objects: bool) -> Result<Option<Taken>, Refusal> {
         let taken = self.queues.take(&self.entries, queue, objects);
         if self.queues.queued() == 0 {
             self.has_unseen_queued.set(false);
@@ -444,7 +435,7 @@ mod tests {
         Table::new(&SYSTEM, most).unwrap()
     }
 
-    fn add(table: &Table, object: usize, tag: usize, is_old: bool) -> Result<(u32, u32), AddError> {
+    fn add(table: &Table, object: usize, tag: usize, is_old: bool) -> Result<(u32, u32), Refusal> {
         table.add(Registration { object, is_old, kind: FinalizerKind::Data, queue: 0, tag })
     }
 
@@ -563,7 +554,7 @@ mod tests {
     fn a_full_table_and_a_kernel_that_refuses_are_errors_and_no_loss() {
         let small = table(0);
         let all = (1..STEP).map(|i| add(&small, 16 * i, i, false).unwrap()).collect::<Vec<_>>();
-        assert_eq!(add(&small, 16, 0, false), Err(AddError::Full(STEP - 1)));
+        assert_eq!(add(&small, 16, 0, false), Err(Refusal::ManyFinalizers { most: STEP - 1 }));
         small.cancel(all[7]).unwrap();
         // A cancelled one of a young object is free after the next collection.
         assert!(add(&small, 16, 0, false).is_err());
@@ -574,7 +565,7 @@ mod tests {
         static KERNEL: Faulty = Faulty::new();
         let table = Table::new(&KERNEL, 1 << 16).unwrap();
         KERNEL.refuse(0);
-        assert!(matches!(add(&table, 16, 1, true), Err(AddError::Kernel(_))));
+        assert!(matches!(add(&table, 16, 1, true), Err(Refusal::Kernel(_))));
         assert_eq!((table.counts(), table.has(16)), ((0, 0), false));
         add(&table, 16, 1, true).unwrap();
         // Without memory for the index objects are found all the same.

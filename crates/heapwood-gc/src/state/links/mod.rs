@@ -6,12 +6,13 @@
 
 mod table;
 
+use crate::error::Refusal;
 use crate::lock_order::LINKS;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_os::{ForkLock, KernelRef, Lock, Mapped};
 use table::Table;
-pub(crate) use table::{AddLinkError, Fate, Link, LinkKind, Lists};
+pub(crate) use table::{Fate, Link, LinkKind, Lists};
 
 /// A heap has room for one entry for each N bytes of its reservation, and for no more than this.
 const RESERVATION_BYTES_AN_ENTRY: usize = 1 << 10;
@@ -40,16 +41,12 @@ impl Links {
     }
 
     /// Adds an entry for a slot, or gives the slot's entry another object.
-    pub(crate) fn add(
-        &self,
-        (kernel, reservation): (KernelRef, usize),
-        link: Link,
-    ) -> Result<(), AddLinkError> {
+    pub(crate) fn add(&self, (kernel, reservation): (KernelRef, usize), link: Link) -> Result<(), Refusal> {
         {
             let mut table = self.table.lock();
             if table.is_none() {
                 let most = (reservation / RESERVATION_BYTES_AN_ENTRY).min(MOST);
-                *table = Some(Table::new(kernel, most).map_err(AddLinkError::Kernel)?);
+                *table = Some(Table::new(kernel, most)?);
                 self.is_in_use.store(true, Ordering::Relaxed);
             }
         }

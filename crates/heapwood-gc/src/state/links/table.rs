@@ -2,6 +2,7 @@
 //! is split a bucket at a time (linear hashing: Litwin, VLDB 1980), so that no registration pays for all. Invariants: an entry is
 //! free, or on one list and in the index; passes of a collection move entries by their links, and need no memory.
 
+use crate::error::Refusal;
 use core::ops::Range;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
@@ -46,14 +47,6 @@ pub(crate) enum Fate {
 pub(crate) enum Lists {
     Young,
     All,
-}
-
-/// Why there is no new entry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AddLinkError {
-    /// There are as many as there can be.
-    Full(usize),
-    Kernel(OsError),
 }
 
 #[derive(Clone, Copy)]
@@ -169,7 +162,7 @@ impl Table {
         Link { slot, object, kind, is_young: list % 2 == 1 }
     }
 
-    pub(super) fn add(&mut self, link: Link) -> Result<(), AddLinkError> {
+    pub(super) fn add(&mut self, link: Link) -> Result<(), Refusal> {
         self.make_room()?;
         self.remove(link.slot);
         let number = match self.free {
@@ -193,18 +186,18 @@ impl Table {
     }
 
     /// Commits what one more entry, and one more bucket, need.
-    fn make_room(&mut self) -> Result<(), AddLinkError> {
+    fn make_room(&mut self) -> Result<(), Refusal> {
         if self.free == NONE && self.used >= self.committed {
             let end = (self.committed + STEP).min(self.entries.len());
             if end == self.committed {
-                return Err(AddLinkError::Full(self.entries.len() - 1));
+                return Err(Refusal::ManyLinks { most: self.entries.len() - 1 });
             }
-            self.entries.commit(self.committed..end).map_err(AddLinkError::Kernel)?;
+            self.entries.commit(self.committed..end)?;
             self.committed = end;
         }
         if self.buckets == self.heads_committed {
             let end = (self.heads_committed + STEP).min(self.heads.len());
-            self.heads.commit(self.heads_committed..end).map_err(AddLinkError::Kernel)?;
+            self.heads.commit(self.heads_committed..end)?;
             self.heads_committed = end;
         }
         if self.buckets == 0 {
@@ -382,7 +375,7 @@ mod tests {
         let link = |slot| Link { slot, object: 16, kind: LinkKind::Short, is_young: false };
         let mut small = Table::new(&SYSTEM, 0).unwrap();
         (1..STEP).for_each(|i| small.add(link(8 * i)).unwrap());
-        assert_eq!(small.add(link(8 * STEP)), Err(AddLinkError::Full(STEP - 1)));
+        assert_eq!(small.add(link(8 * STEP)), Err(Refusal::ManyLinks { most: STEP - 1 }));
         assert_eq!((small.count(), small.find(8)), (STEP - 1, Some(link(8))));
         // What was removed is free after the next collection.
         assert!(small.remove(8) && small.add(link(8)).is_err());
@@ -393,7 +386,7 @@ mod tests {
         let mut table = Table::new(&KERNEL, 1 << 16).unwrap();
         for refused in 0..2 {
             KERNEL.refuse(refused);
-            assert!(matches!(table.add(link(8)), Err(AddLinkError::Kernel(_))));
+            assert!(matches!(table.add(link(8)), Err(Refusal::Kernel(_))));
             assert_eq!((table.count(), table.find(8)), (0, None));
         }
         table.add(link(8)).unwrap();

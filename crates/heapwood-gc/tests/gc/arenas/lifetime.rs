@@ -5,7 +5,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
 use heapwood_gc::settings::options::Generational;
-use heapwood_gc::{Config, FreeError, Heap, Mutator};
+use heapwood_gc::{Config, Heap, Mutator, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ArenaKind, MOST_IN_ARENA, ObjectRef};
 
@@ -542,7 +542,7 @@ fn values_of_arenas_are_not_freed_one_by_one() {
         let refused = |at: usize| {
             // SAFETY: nothing is freed.
             let freed = unsafe { m.free(NonNull::new(at as *mut u8).unwrap()) };
-            assert!(matches!(freed, Err(FreeError::Refused(_))), "{freed:?}");
+            assert!(matches!(freed, Err(Refusal::Heap(_))), "{freed:?}");
         };
         values.iter().for_each(|&at| refused(at));
         m.collect().unwrap();

@@ -3,7 +3,7 @@
 
 use core::time::Duration;
 use heapwood_gc::settings::options::Generational;
-use heapwood_gc::{AllocError, ArenaError, Mutator};
+use heapwood_gc::{AllocError, Mutator, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_heap::{ArenaHeader, ArenaKind, ArenaLayout};
 
@@ -108,30 +108,30 @@ fn a_word_that_is_no_arenas_handle_is_refused() {
     let (at, number) = (core::ptr::from_ref(arena) as usize, arena.number());
     let value = value(&m, arena);
     let refused = |handle: usize| match m.arenas().find(handle) {
-        Err(AllocError::Arena(why)) => Some(why),
+        Err(AllocError::Refused(why)) => Some(why),
         _ => None,
     };
     assert!(m.arenas().find(at).is_ok() && Mutator::here_at(at).is_some());
     for handle in [at + 16, at + 8, value, heap.space().base().get(), usize::MAX - 15, 0] {
-        assert_eq!(refused(handle), Some(ArenaError::NoArena { address: handle }));
+        assert_eq!(refused(handle), Some(Refusal::NoArena { address: handle }));
     }
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let theirs = attach(&heap);
             let why = theirs.arenas().find(at).err();
-            assert_eq!(why, Some(AllocError::Arena(ArenaError::OtherThread { arena: number })));
+            assert_eq!(why, Some(AllocError::Refused(Refusal::ArenaOfOtherThread { arena: number })));
             drop(theirs);
             assert!(Mutator::here_at(at).is_none());
-            let why = AllocError::Arena(ArenaError::OtherThread { arena: number });
+            let why = AllocError::Refused(Refusal::ArenaOfOtherThread { arena: number });
             assert_eq!(heapwood_gc::arena_handle_error(at), why);
         });
     });
-    let nothing = |address| AllocError::Arena(ArenaError::NoArena { address });
+    let nothing = |address| AllocError::Refused(Refusal::NoArena { address });
     assert_eq!(heapwood_gc::arena_handle_error(16), nothing(16));
     assert_eq!(
         heapwood_gc::arena_handle_error(other.space().base().get()),
         nothing(other.space().base().get())
     );
     close(&m, arena);
-    assert_eq!(refused(at), Some(ArenaError::Closed { arena: number }));
+    assert_eq!(refused(at), Some(Refusal::ArenaClosed { arena: number }));
 }

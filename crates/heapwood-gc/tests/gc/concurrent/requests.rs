@@ -6,7 +6,7 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use heapwood_gc::settings::options::{Concurrent, Generational};
-use heapwood_gc::{CollectionTicket, Config, FinalizeOrder, HeapBox, MisuseError, Mutator};
+use heapwood_gc::{CollectionTicket, Config, FinalizeOrder, HeapBox, Misuse, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 
@@ -270,13 +270,13 @@ fn misuse_is_refused() {
         let [heap, other] = [config; 2].map(heap);
         let (mutator, others) = (attach(&heap), attach(&other));
         let ticket = mutator.start_collection().unwrap();
-        assert_eq!(others.wait_for(ticket), Err(MisuseError::NoTicket));
-        assert_eq!(others.is_done(ticket), Err(MisuseError::NoTicket));
-        assert!(MisuseError::NoTicket.to_string().contains("not one of this heap"));
+        assert_eq!(others.wait_for(ticket), Err(Misuse::NoTicket));
+        assert_eq!(others.is_done(ticket), Err(Misuse::NoTicket));
+        assert!(Misuse::NoTicket.to_string().contains("not one of this heap"));
         let inside = || {
-            assert_eq!(mutator.start_collection(), Err(MisuseError::InNative));
-            assert_eq!(mutator.wait_for(ticket), Err(MisuseError::InNative));
-            assert_eq!(mutator.is_done(ticket), Err(MisuseError::InNative));
+            assert_eq!(mutator.start_collection(), Err(Misuse::InNative));
+            assert_eq!(mutator.wait_for(ticket), Err(Misuse::InNative));
+            assert_eq!(mutator.is_done(ticket), Err(Misuse::InNative));
         };
         mutator.blocking(inside).unwrap();
         mutator.wait_for(ticket).unwrap();
@@ -292,8 +292,8 @@ unsafe extern "C" fn asks(_: *mut u8, _: usize, _: *mut TraceContext) {
     if let Some((mutator, ticket)) = IN_TRACE.get() {
         // SAFETY: the mutator is attached while the test has it.
         let mutator = unsafe { &*mutator };
-        assert_eq!(mutator.start_collection(), Err(MisuseError::Tracing));
-        assert_eq!(mutator.wait_for(ticket), Err(MisuseError::Tracing));
+        assert_eq!(mutator.start_collection(), Err(Misuse::Tracing));
+        assert_eq!(mutator.wait_for(ticket), Err(Misuse::Tracing));
         REFUSED.fetch_add(1, Ordering::Relaxed);
     }
 }

@@ -8,7 +8,7 @@ mod told;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{Config, FinalizeError, FinalizerQueue, FreeError, Heap, MisuseError, Mutator};
+use heapwood_gc::{Config, FinalizerQueue, Heap, Misuse, Mutator, Refusal};
 use heapwood_gc_testing::settings::{amount, first_seed};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
@@ -140,14 +140,17 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let outside = Box::new(7u64);
     for address in [roots.get(0) + 8, &raw const *outside as usize, 8] {
         let refused = mutator.finalize_data(at(address), OWN, 1);
-        assert_eq!(refused, Err(FinalizeError::NoObject { address }));
+        assert_eq!(refused, Err(Refusal::CannotFinalize { address }));
     }
     let arena = Arena::open(&mutator, ArenaKind::Escaping);
     let inside = arena.data(&mutator, 64, 8).unwrap();
     let refused = mutator.finalize_data(at(inside), OWN, 1).unwrap_err();
-    assert!(matches!(refused, FinalizeError::InArena { address, .. } if address == inside), "{refused}");
+    assert!(
+        matches!(refused, Refusal::CannotFinalizeInArena { address, .. } if address == inside),
+        "{refused}"
+    );
     arena.close(&mutator);
-    let misuse = FinalizeError::Misuse(MisuseError::InNative);
+    let misuse = Refusal::from(Misuse::InNative);
     assert_eq!(mutator.blocking(|| mutator.finalize_data(at(roots.get(0)), OWN, 1)).unwrap(), Err(misuse));
     assert_eq!((heap.finalizers(), next(&heap)), ((0, 0), None));
     let none = heapwood_gc::FinalizerToken::from_bits(1 << 32 | 1);
@@ -156,10 +159,10 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let [a, _] = [5, 6].map(|tag| finalize(&mutator, roots.get(0), tag));
     // SAFETY: it is refused.
     let refused = unsafe { mutator.free(at(roots.get(0))) }.unwrap_err();
-    assert!(matches!(refused, FreeError::Finalizer { address } if address == roots.get(0)), "{refused}");
+    assert!(matches!(refused, Refusal::HasFinalizer { address } if address == roots.get(0)), "{refused}");
     assert_eq!(heap.cancel_finalizer(a), Ok(5));
-    assert!(matches!(heap.cancel_finalizer(a), Err(FinalizeError::NoFinalizer { .. })));
-    assert!(matches!(heap.cancel_finalizer(none), Err(FinalizeError::NoFinalizer { .. })));
+    assert!(matches!(heap.cancel_finalizer(a), Err(Refusal::NoFinalizer { .. })));
+    assert!(matches!(heap.cancel_finalizer(none), Err(Refusal::NoFinalizer { .. })));
     assert_eq!(heap.cancel_finalizer_of(at(roots.get(0))), Ok(Some(6)));
     assert_eq!(heap.cancel_finalizer_of(at(roots.get(0))), Ok(None));
     // Without finalisers it can be freed, and a new object in the cell has none of the old one's.
@@ -168,10 +171,10 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     free(&mutator, freed);
     let c = finalize(&mutator, new(&mutator, node), 7);
     mutator.collect().unwrap();
-    assert_eq!(heap.cancel_finalizer(c), Err(FinalizeError::Queued));
+    assert_eq!(heap.cancel_finalizer(c), Err(Refusal::FinalizerQueued));
     assert_eq!(heap.cancel_finalizer_of(at(freed)), Ok(None));
     assert_eq!(taken(&heap), [7]);
-    assert!(matches!(heap.cancel_finalizer(c), Err(FinalizeError::NoFinalizer { .. })));
+    assert!(matches!(heap.cancel_finalizer(c), Err(Refusal::NoFinalizer { .. })));
 }
 
 /// The table of a small heap has 65,536 entries; those that were cancelled or taken are used again.
@@ -192,7 +195,7 @@ fn entries_are_used_again() {
     roots.set(0, new(&mutator, node));
     let object = NonNull::new(roots.get(0) as *mut u8).unwrap();
     let full = (0..).find_map(|tag| mutator.finalize_data(object, OWN, tag).err()).unwrap();
-    assert_eq!((full, heap.finalizers()), (FinalizeError::Full { most: 65_535 }, (65_535, 0)));
+    assert_eq!((full, heap.finalizers()), (Refusal::ManyFinalizers { most: 65_535 }, (65_535, 0)));
     assert!(full.to_string().contains("65535 finalisers"), "{full}");
 }
 
@@ -204,7 +207,7 @@ fn all_is_queued_at_the_end() {
         let mut roots = Slots::new(&heap, 1);
         roots.set(0, new(&mutator, node_type(&heap)));
         (0..10).for_each(|tag| _ = finalize(&mutator, roots.get(0), tag));
-        assert_eq!(mutator.blocking(|| heap.finalize_all()).unwrap(), Err(MisuseError::InNative));
+        assert_eq!(mutator.blocking(|| heap.finalize_all()).unwrap(), Err(Misuse::InNative));
         assert_eq!(heap.finalizers(), (10, 0));
     }
     assert_eq!(heap.finalize_all(), Ok(10));

@@ -269,8 +269,8 @@ fn entries_come_by_their_queues() {
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let none = FinalizerQueue::from_bits(1 << 32 | 1);
-    assert_eq!(heap.end_finalizer_queue(none), Err(FinalizeError::NoQueue { queue: none.to_bits() }));
-    assert!(matches!(heap.end_finalizer_queue(OWN), Err(FinalizeError::NoQueue { queue: 0 })));
+    assert_eq!(heap.end_finalizer_queue(none), Err(Refusal::NoQueue { queue: none.to_bits() }));
+    assert!(matches!(heap.end_finalizer_queue(OWN), Err(Refusal::NoQueue { queue: 0 })));
     let queues: Vec<_> = (0..100).map(|_| heap.new_finalizer_queue().unwrap()).collect();
     assert!(heap.end_finalizer_queue(OWN).is_err());
     for (i, &queue) in queues.iter().enumerate() {
@@ -278,10 +278,10 @@ fn entries_come_by_their_queues() {
         mutator.finalize(object, queue, FinalizeOrder::AtOnce, i).unwrap();
         mutator.finalize_data(NonNull::new(new(&mutator, node) as *mut u8).unwrap(), queue, 100 + i).unwrap();
     }
-    let in_use = FinalizeError::QueueInUse { registered: 2, queued: 0 };
+    let in_use = Refusal::QueueInUse { registered: 2, queued: 0 };
     assert_eq!(heap.end_finalizer_queue(queues[3]), Err(in_use));
     mutator.collect().unwrap();
-    let in_use = FinalizeError::QueueInUse { registered: 0, queued: 2 };
+    let in_use = Refusal::QueueInUse { registered: 0, queued: 2 };
     assert_eq!(heap.end_finalizer_queue(queues[3]), Err(in_use));
     assert!(in_use.to_string().contains("2 entries"), "{in_use}");
     for (i, &queue) in queues.iter().enumerate() {
@@ -300,10 +300,10 @@ fn entries_come_by_their_queues() {
     let again: Vec<_> = core::iter::from_fn(|| heap.new_finalizer_queue().ok()).collect();
     assert_eq!((again.len(), again.iter().filter(|queue| queues.contains(queue)).count()), (4095, 0));
     let full = heap.new_finalizer_queue().unwrap_err();
-    assert!(matches!(full, FinalizeError::ManyQueues { most: 4096 }), "{full}");
+    assert!(matches!(full, Refusal::ManyQueues { most: 4096 }), "{full}");
     let object = NonNull::new(new(&mutator, node) as *mut u8).unwrap();
     assert!(mutator.finalize(object, queues[0], FinalizeOrder::Ordered, 0).is_err());
-    let misuse = FinalizeError::Misuse(MisuseError::InNative);
+    let misuse = Refusal::from(Misuse::InNative);
     assert_eq!(mutator.blocking(|| mutator.next_finalized(OWN)).unwrap(), Err(misuse));
 }
 
@@ -340,7 +340,7 @@ fn a_young_collection_revives_and_a_promotion_keeps() {
     heap.finalize_all().unwrap();
     // SAFETY: it is refused.
     let refused = unsafe { mutator.free(NonNull::new(roots.get(0) as *mut u8).unwrap()) };
-    assert!(matches!(refused, Err(FreeError::Finalizer { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Refusal::HasFinalizer { .. })), "{refused:?}");
     roots.set(0, 0);
     mutator.collect_young().unwrap();
     (0..5000).for_each(|_| _ = new(&mutator, node_type(&heap)));
@@ -544,7 +544,7 @@ fn a_kernel_that_refuses_costs_no_entry_and_no_order() {
             let object = NonNull::new(roots.get(i) as *mut u8).unwrap();
             let register = || mutator.finalize(object, OWN, FinalizeOrder::Ordered, i);
             if let Err(error) = register() {
-                assert!(matches!(error, FinalizeError::Kernel(_)) && heap.finalizers() == (i, 0), "{error}");
+                assert!(matches!(error, Refusal::Kernel(_)) && heap.finalizers() == (i, 0), "{error}");
                 at_registration += 1;
                 register().unwrap();
             }

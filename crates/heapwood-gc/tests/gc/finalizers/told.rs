@@ -73,7 +73,7 @@ fn threads_wait_until_something_is_queued() {
         let mutator = attach(&heap);
         while mutator.next_finalized(queue).unwrap().is_some() {}
         heap.end_finalizer_queue(queue).unwrap();
-        let none = Err(FinalizeError::NoQueue { queue: queue.to_bits() });
+        let none = Err(Refusal::NoQueue { queue: queue.to_bits() });
         assert_eq!(heap.wait_finalized(queue, SHORT), none);
     }
 }
@@ -86,7 +86,7 @@ fn who_waits_for_a_queue_that_ends_is_told() {
         let waits = scope.spawn(|| heap.wait_finalized(queue, LONG));
         std::thread::sleep(Duration::from_millis(5));
         heap.end_finalizer_queue(queue).unwrap();
-        assert!(matches!(waits.join().unwrap(), Err(FinalizeError::NoQueue { .. })));
+        assert!(matches!(waits.join().unwrap(), Err(Refusal::NoQueue { .. })));
     });
 }
 
@@ -155,7 +155,7 @@ unsafe extern "C-unwind" fn called(argument: *mut c_void) {
     (0..2000).for_each(|_| _ = new(mutator, node_type(called.heap)));
     // SAFETY: it is refused.
     let refused = unsafe { called.heap.call_when_finalized(OWN, None) };
-    assert_eq!(refused, Err(FinalizeError::QueueCalled));
+    assert_eq!(refused, Err(Refusal::QueueCalled));
     called.depth.fetch_sub(1, Ordering::Relaxed);
 }
 

@@ -4,7 +4,7 @@ use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::settings::options::{Concurrent, Generational};
 use heapwood_gc::{
-    AllocError, CollectionHook, CollectionKind, CollectionMoment, Config, Heap, HeapBox, MisuseError, Mutator,
+    AllocError, CollectionHook, CollectionKind, CollectionMoment, Config, Heap, HeapBox, Misuse, Mutator,
 };
 use heapwood_gc_testing::*;
 use heapwood_heap::ShapeId;
@@ -116,7 +116,7 @@ fn a_hook_is_refused_the_heap() {
         let (node, there) = (node_type(&heap), node_type(&other));
         // A run is left in the buffer: the inline path would find a cell.
         new(&mutator, node);
-        let refused = AllocError::Misuse(MisuseError::Hook);
+        let refused = AllocError::Misuse(Misuse::Hook);
         let tries = AtomicUsize::new(0);
         let told = Told::new(&heap, |_| {
             tries.fetch_add(1, Ordering::Relaxed);
@@ -129,12 +129,12 @@ fn a_hook_is_refused_the_heap() {
                 Some(refused)
             );
             assert_eq!(elsewhere.allocate(there).err(), Some(refused));
-            assert_eq!(mutator.collect(), Err(MisuseError::Hook));
-            assert_eq!(heap.collect(), Err(MisuseError::Hook));
-            assert_eq!(mutator.start_collection().err(), Some(MisuseError::Hook));
-            assert_eq!(mutator.blocking(|| ()), Err(MisuseError::Hook));
+            assert_eq!(mutator.collect(), Err(Misuse::Hook));
+            assert_eq!(heap.collect(), Err(Misuse::Hook));
+            assert_eq!(mutator.start_collection().err(), Some(Misuse::Hook));
+            assert_eq!(mutator.blocking(|| ()), Err(Misuse::Hook));
             // SAFETY: nothing is set.
-            assert_eq!(unsafe { heap.on_collection(None) }.err(), Some(MisuseError::Hook));
+            assert_eq!(unsafe { heap.on_collection(None) }.err(), Some(Misuse::Hook));
             mutator.safepoint_slow();
             assert!(heap.inspect().stats().threads == 1 && heap.full_collections() < 1 << 40);
         });
@@ -198,7 +198,7 @@ fn the_last_hook_that_was_set_is_called() {
     // In a blocking region it is refused, and nothing changes.
     // SAFETY: it is not set.
     let refused = mutator.blocking(|| unsafe { heap.on_collection(Some(told[0].hook())) }.err()).unwrap();
-    assert_eq!(refused, Some(MisuseError::InNative));
+    assert_eq!(refused, Some(Misuse::InNative));
     mutator.collect().unwrap();
     assert_eq!(told[0].take(), []);
 }

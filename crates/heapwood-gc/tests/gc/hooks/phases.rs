@@ -4,7 +4,7 @@
 use super::{BESIDE, are_whole};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{AllocError, ClientRoots, CollectionPhases, Config, Heap, MisuseError, Mutator};
+use heapwood_gc::{AllocError, ClientRoots, CollectionPhases, Config, Heap, Misuse, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_os::threads::stack::thread_id;
 use std::ffi::{c_int, c_void};
@@ -188,9 +188,9 @@ fn a_client_is_refused_the_heap() {
             let mutator = unsafe { Mutator::here(heap).unwrap().as_ref() };
             TRIED.fetch_add(1, Ordering::Relaxed);
             assert!(mutator.buffer(node.shape()).peek(node.cell_size().unwrap()).is_none());
-            assert_eq!(mutator.allocate(node).err(), Some(AllocError::Misuse(MisuseError::Hook)));
-            assert_eq!(heap.collect(), Err(MisuseError::Hook));
-            assert_eq!(heap.set_phases(None), Err(MisuseError::Hook));
+            assert_eq!(mutator.allocate(node).err(), Some(AllocError::Misuse(Misuse::Hook)));
+            assert_eq!(heap.collect(), Err(Misuse::Hook));
+            assert_eq!(heap.set_phases(None), Err(Misuse::Hook));
             assert!(heap.objects().find(known + 8).is_some());
         });
         let mut roots = Slots::new(&heap, 1);

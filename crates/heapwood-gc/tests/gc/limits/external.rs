@@ -3,7 +3,7 @@
 
 use core::ptr::NonNull;
 use heapwood_gc::settings::options::{Concurrent, Stop};
-use heapwood_gc::{AllocError, ExternalError, Heap, MisuseError, Mutator, ObjectType};
+use heapwood_gc::{AllocError, Heap, Misuse, Mutator, ObjectType};
 use heapwood_gc_testing::*;
 use std::collections::HashMap;
 use std::sync::Barrier;
@@ -34,7 +34,7 @@ impl<'h> Owners<'h> {
     }
 
     /// A new one, unless its buffer is refused.
-    fn make(&mut self, m: &Mutator, bytes: usize) -> Result<usize, ExternalError> {
+    fn make(&mut self, m: &Mutator, bytes: usize) -> Result<usize, AllocError> {
         m.external(bytes as isize)?;
         (self.bytes, self.most) = (self.bytes + bytes, self.most.max(self.bytes + bytes));
         self.free_the_dead(m);
@@ -152,9 +152,7 @@ fn a_limit_bounds_objects_and_buffers_together() {
     m.external(4 * MIB as isize).unwrap();
     let before = stat(&heap);
     let refused = m.external(2 * MIB as isize).unwrap_err();
-    let ExternalError::Alloc(AllocError::Limit { bytes, limit, live, external, .. }) = refused else {
-        panic!("{refused}")
-    };
+    let AllocError::Limit { bytes, limit, live, external, .. } = refused else { panic!("{refused}") };
     assert_eq!((bytes, limit, live, external), (2 * MIB, LIMIT, 3 * MIB, 4 * MIB));
     assert!(refused.to_string().contains("4194304 are outside the heap; raise the limit"), "{refused}");
     let after = stat(&heap);
@@ -199,7 +197,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     let text = refused(isize::MAX);
     assert!(text.contains("more than memory can hold, beside the 1000"), "{text}");
     let blocked = m.blocking(|| (m.external(1), m.external(-1))).unwrap();
-    let misuse = Err(ExternalError::Alloc(AllocError::Misuse(MisuseError::InNative)));
+    let misuse = Err(AllocError::Misuse(Misuse::InNative));
     assert_eq!(blocked, (misuse, misuse));
     let address = &raw const *m as usize;
     std::thread::scope(|scope| {
@@ -208,7 +206,7 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
             let m = unsafe { &*(address as *const Mutator) };
             (m.external(1), m.external(-1))
         });
-        let misuse = Err(ExternalError::Alloc(AllocError::Misuse(MisuseError::OtherThread)));
+        let misuse = Err(AllocError::Misuse(Misuse::OtherThread));
         assert_eq!(other.join().unwrap(), (misuse, misuse));
     });
     assert_eq!(stat(&heap).external_bytes, 1000);

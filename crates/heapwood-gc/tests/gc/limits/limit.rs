@@ -133,7 +133,7 @@ fn a_full_address_range_is_an_error_and_recovers() {
 #[test]
 fn bad_settings_are_errors() {
     let refused = |config| match Heap::create(&SYSTEM, config).err() {
-        Some(HeapError::OutOfRange(e)) => (e.option.name, e.value),
+        Some(HeapError::OutOfRange { option, value }) => (option.name, value),
         other => panic!("{config:?}: {other:?}"),
     };
     assert_eq!(refused(PRECISE.percent(0)), ("percent", 0));

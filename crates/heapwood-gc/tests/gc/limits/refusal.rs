@@ -1,7 +1,7 @@
 //! Every request to the kernel made to fail in turn, while a heap is made, a thread attached, objects allocated and
 //! collected: each time an error or a detour, never an abort, and a heap that is valid and goes on.
 
-use heapwood_gc::{AllocError, Attached, Config, Heap, HeapBox, HeapError, Mutator, RootError};
+use heapwood_gc::{AllocError, Attached, Config, Heap, HeapBox, HeapError, Mutator, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_os::{KernelRef, OsError};
 use heapwood_os_testing::faulty::Faulty;
@@ -28,7 +28,7 @@ fn work(heap: &HeapBox, mutator: &Mutator, bytes: usize) -> Result<usize, Refuse
     let types = [node_type(heap), masked(heap, 100, &[0, 80]), masked(heap, 5000, &[0, 9])];
     let mut roots = match Slots::try_new(heap, 1) {
         Ok(roots) => roots,
-        Err(RootError::Kernel(_)) => return Err(Refused::Root),
+        Err(Refusal::Kernel(_)) => return Err(Refused::Root),
         Err(full) => panic!("not the kernel's refusal: {full}"),
     };
     let (mut used, mut n, mut refused) = (0, 0, None);

@@ -40,7 +40,7 @@ fn a_limit_that_changes_is_the_limit() {
     }
     heap.set_limit(None).unwrap();
     assert_eq!(fill(24), (24 * MIB, 0));
-    assert!(matches!(heap.set_limit(Some(1)), Err(HeapError::OutOfRange(_))));
+    assert!(matches!(heap.set_limit(Some(1)), Err(HeapError::OutOfRange { .. })));
     assert_eq!(heap.limit(), None);
 }
 
@@ -64,7 +64,7 @@ fn a_percentage_that_changes_holds_from_the_next_collection_on() {
         let room = most(percent);
         assert!(room <= percent as f64 / 100.0 + 0.01, "{room} with {percent} percent");
     }
-    assert!(matches!(heap.set_percent(0), Err(HeapError::OutOfRange(_))));
+    assert!(matches!(heap.set_percent(0), Err(HeapError::OutOfRange { .. })));
 }
 
 #[test]
@@ -103,5 +103,5 @@ fn the_number_of_markers_changes() {
         assert_swept_and_valid(&heap);
     }
     let many = Config::MOST_MARK_THREADS as usize + 1;
-    assert!(matches!(heap.set_mark_threads(Some(many)), Err(HeapError::OutOfRange(_))));
+    assert!(matches!(heap.set_mark_threads(Some(many)), Err(HeapError::OutOfRange { .. })));
 }

@@ -1,7 +1,7 @@
 //! Marking by several threads: whatever the graph, all that can be reached is found, each object once, with stacks that
 //! overflow, too; workers that the kernel refuses or a fork has left behind are done without; trace functions run on them.
 
-use heapwood_gc::{Config, Heap, MisuseError, Mutator, Tracer, slice_scan};
+use heapwood_gc::{Config, Heap, Misuse, Mutator, Tracer, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_layout::program::Builder;
 use heapwood_layout::{TraceContext, TypeDescriptor};
@@ -166,7 +166,7 @@ static REFUSED: AtomicUsize = AtomicUsize::new(0);
 unsafe extern "C" fn trace(object: *mut u8, size: usize, context: *mut TraceContext) {
     // SAFETY: the mutator is attached as long as the pointer is not null; that it may not be used is what is asked.
     let refused = unsafe { (*MUTATOR.load(Ordering::Relaxed)).check() };
-    assert_eq!(refused, Err(MisuseError::Tracing));
+    assert_eq!(refused, Err(Misuse::Tracing));
     REFUSED.fetch_add(1, Ordering::Relaxed);
     THREADS.lock().unwrap().get_or_insert_default().insert(std::thread::current().id());
     // SAFETY: the first two words of a traced node are null or lead to objects; the context is the one that was given.

@@ -2,7 +2,7 @@
 //! alone and in slices, with stacks that overflow, in verify and stress mode. And an array of 2 GiB of which ten pages are
 //! in use costs what those pages cost.
 
-use heapwood_gc::{Config, Heap, Mutator, ObjectType, TypeError};
+use heapwood_gc::{Config, Heap, Mutator, ObjectType, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_heap::{ProgramId, Scan};
 use heapwood_layout::program::{Builder, ProgramBuf, ProgramErrorKind};
@@ -160,14 +160,13 @@ fn what_programs_point_to_lives_in_verify_and_stress_mode() {
 #[test]
 fn a_wrong_program_is_refused_with_its_byte() {
     let heap = heap(PRECISE);
-    let Err(TypeError::Program(e)) = heap.types().register_program(24, &[0x02, 0x01, 0x82, 0x01, 0x00])
-    else {
+    let Err(Refusal::Program(e)) = heap.types().register_program(24, &[0x02, 0x01, 0x82, 0x01, 0x00]) else {
         panic!()
     };
     assert_eq!((e.at, e.kind), (2, ProgramErrorKind::TooLong { words: 3, emitted: 2 }));
     let said = heap.types().register_program(24, &[0x02, 0x01, 0x00]).unwrap_err().to_string();
     assert!(said.contains("byte 2") && said.contains("the type has 3 words"), "{said}");
-    assert!(matches!(heap.types().register_program(20, &[0x02, 0x01, 0x00]), Err(TypeError::Layout(_))));
+    assert!(matches!(heap.types().register_program(20, &[0x02, 0x01, 0x00]), Err(Refusal::Layout(_))));
     assert!(heap.types().register_program(16, &[0x02, 0x01, 0x00]).is_ok());
 }
 

@@ -6,7 +6,7 @@
 use super::check::Outcome;
 use super::world::World;
 use core::ptr::NonNull;
-use heapwood_gc::{FinalizeError, FinalizeOrder, FinalizerQueue, FinalizerToken, HeapBox};
+use heapwood_gc::{FinalizeOrder, FinalizerQueue, FinalizerToken, HeapBox, Refusal};
 use heapwood_gc_testing::model::graph::Id;
 use std::collections::BTreeMap;
 
@@ -163,7 +163,7 @@ impl World {
         let will = self.wills.all[&tag];
         match self.heap.cancel_finalizer(will.token) {
             Ok(back) if back == tag && !will.is_due && !will.held => _ = self.wills.all.remove(&tag),
-            Err(FinalizeError::Queued) if will.may_come => {}
+            Err(Refusal::FinalizerQueued) if will.may_come => {}
             other => return Err(format!("cancelling {tag} ({will:?}) gave {other:?}")),
         }
         Ok(())

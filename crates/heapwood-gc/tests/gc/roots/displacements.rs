@@ -3,7 +3,7 @@
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{ClientRoots, CollectionPhases, Config, Heap, Mutator, ObjectType, RootError};
+use heapwood_gc::{ClientRoots, CollectionPhases, Config, Heap, Mutator, ObjectType, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_heap::Scan;
 use std::hint::black_box;
@@ -143,7 +143,7 @@ fn interior_words_count_or_only_registered_displacements_do() {
 fn a_displacement_that_is_too_large_is_refused_with_a_sentence() {
     let heap = heap(FULL);
     let refused = heap.ambiguous_words().register_displacement(4096);
-    assert_eq!(refused, Err(RootError::Displacement { bytes: 4096, most: 4095 }));
+    assert_eq!(refused, Err(Refusal::Displacement { bytes: 4096, most: 4095 }));
     assert!(refused.unwrap_err().to_string().starts_with("a pointer 4096 bytes behind"));
 }
 

@@ -1,7 +1,7 @@
 //! Held objects: random programs whose objects nothing keeps but that the program holds them, against a list of what it holds.
 
 use core::ptr::NonNull;
-use heapwood_gc::{Config, Heap, HoldError, Mutator, ObjectType};
+use heapwood_gc::{Config, Heap, Mutator, ObjectType, Refusal};
 use heapwood_gc_testing::*;
 use std::sync::Mutex;
 
@@ -76,7 +76,7 @@ pub(crate) fn play(heap: &Heap, seed: u64, steps: usize) {
                 // SAFETY: nothing refers to it.
                 unsafe { mutator.free(held.at()) }.unwrap();
                 assert!(mutator.find(held.at().as_ptr() as usize).is_none());
-                assert!(matches!(mutator.hold(held.at()), Err(HoldError::NoObject { .. })));
+                assert!(matches!(mutator.hold(held.at()), Err(Refusal::CannotHold { .. })));
             }
             12 => mutator.collect_young().unwrap(),
             13 if step % 4 == 0 => mutator.collect().unwrap(),
@@ -132,7 +132,7 @@ fn only_objects_are_held() {
     let object = mutator.allocate(ObjectType::conservative(64)).unwrap();
     let refused = |at: usize| {
         let object = NonNull::new(at as *mut u8).unwrap();
-        let refused = Err(HoldError::NoObject { address: at });
+        let refused = Err(Refusal::CannotHold { address: at });
         assert_eq!((mutator.hold(object), mutator.release_held(object)), (refused, refused));
     };
     let at = object.as_ptr() as usize;

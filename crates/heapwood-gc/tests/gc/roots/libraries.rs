@@ -2,7 +2,7 @@
 //! libraries meanwhile. The libraries are built by cc as the tests run. Most tests are processes of their own: where all libraries
 //! are roots, so is what other tests keep in statics.
 
-use heapwood_gc::{Config, Heap, HeapError, Mutator, RootError};
+use heapwood_gc::{Config, Heap, HeapError, Mutator, Refusal};
 use heapwood_gc_testing::library::{self, File, WORDS};
 use heapwood_gc_testing::*;
 use heapwood_os_testing::faulty::Faulty;
@@ -112,7 +112,7 @@ fn an_address_in_no_library_is_refused_with_a_sentence() {
     let here = 0;
     for address in [0, 8, &raw const here as usize, usize::MAX] {
         let refused = heap.roots().add_library(address).unwrap_err();
-        assert_eq!(refused, RootError::NoLibrary { address });
+        assert_eq!(refused, Refusal::NoLibrary { address });
         let said = refused.to_string();
         assert!(said.starts_with(&format!("{address:#x} is in no library that is loaded")), "{said}");
     }
@@ -312,7 +312,7 @@ fn a_kernel_that_refuses_is_an_error_and_no_loss() {
             KERNEL.refuse(refused);
             match heap.roots().add_library(kept.as_ptr() as usize) {
                 Ok(token) => break token,
-                Err(RootError::Kernel(e)) => {
+                Err(Refusal::Kernel(e)) => {
                     assert!(e.to_string().starts_with("the kernel refused to"), "{e}")
                 }
                 Err(other) => panic!("{other}"),

@@ -4,7 +4,7 @@
 use super::driver::Program;
 use crate::oracle::check::Outcome;
 use core::ptr::NonNull;
-use heapwood_gc::FreeError;
+use heapwood_gc::Refusal;
 use heapwood_gc_testing::model::graph::{Edge, Id, Word};
 use heapwood_gc_testing::model::kinds::Storage;
 use heapwood_heap::{Address, ObjectRef};
@@ -386,7 +386,7 @@ impl Program {
         }
         // SAFETY: as above.
         match unsafe { self.world.mutator().free(object) } {
-            Err(FreeError::Refused(_)) => {}
+            Err(Refusal::Heap(_)) => {}
             other => return Err(format!("{at:#x} was freed twice: {other:?}")),
         }
         self.fresh.retain(|fresh| *fresh != id);

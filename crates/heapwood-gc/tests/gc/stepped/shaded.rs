@@ -3,7 +3,7 @@
 
 use super::{ALWAYS, OFF, quiet};
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_gc::{FreeError, HeapBox, Mutator, ShadeCounts, Tracer, slice_scan};
+use heapwood_gc::{HeapBox, Mutator, Refusal, ShadeCounts, Tracer, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ObjectRef};
 use heapwood_layout::{TraceContext, TypeDescriptor};
@@ -191,10 +191,7 @@ fn freed_objects_beyond_the_bound_wait_for_the_next_full_collection() {
         are_gone();
         // SAFETY: the object is gone, which the call must find.
         let twice = unsafe { mutator.free(NonNull::new(waiting[0] as *mut u8).unwrap()) };
-        assert!(
-            matches!(twice, Err(FreeError::Refused(heapwood_heap::FreeError::Twice { .. }))),
-            "{twice:?}"
-        );
+        assert!(matches!(twice, Err(Refusal::Heap(heapwood_heap::Refusal::FreedTwice { .. }))), "{twice:?}");
         // Words that lead there, through collections of both kinds.
         for (i, &node) in waiting.iter().step_by(waiting.len() / 90).take(100).enumerate() {
             link(&mutator, stray, i, node + WORD);
@@ -300,10 +297,7 @@ fn a_refused_free_inside_an_object_shades_nothing() {
         let at = NonNull::new((nodes[0] + inside) as *mut u8).unwrap();
         // SAFETY: no object begins there.
         let refused = unsafe { mutator.free(at) };
-        assert!(
-            matches!(refused, Err(FreeError::Refused(heapwood_heap::FreeError::Inside { .. }))),
-            "{refused:?}"
-        );
+        assert!(matches!(refused, Err(Refusal::Heap(heapwood_heap::Refusal::Inside { .. }))), "{refused:?}");
         mutator.incremental_marking().step(0).unwrap();
         assert_eq!(shaded(&mutator).objects, 0);
         assert!(mutator.incremental_marking().finish().unwrap());
@@ -317,7 +311,7 @@ fn free_once(mutator: &Mutator, object: usize) {
     assert!(mutator.find(object).is_none());
     // SAFETY: the object is gone, which the call must find.
     let twice = unsafe { mutator.free(NonNull::new(object as *mut u8).unwrap()) };
-    assert!(matches!(twice, Err(FreeError::Refused(heapwood_heap::FreeError::Twice { .. }))), "{twice:?}");
+    assert!(matches!(twice, Err(Refusal::Heap(heapwood_heap::Refusal::FreedTwice { .. }))), "{twice:?}");
 }
 
 /// The trace function of an object whose first word is its only pointer.

@@ -1,6 +1,6 @@
 //! Collections that the program has switched off: nobody's need, nor a request, brings one; and they come again.
 
-use heapwood_gc::{AllocError, Config, MisuseError};
+use heapwood_gc::{AllocError, Config, Misuse};
 use heapwood_gc_testing::*;
 use std::sync::Barrier;
 
@@ -19,9 +19,9 @@ fn nobody_collects(config: Config) {
             wait(&off);
             let before = collections();
             (0..32 * MIB / 4096).for_each(|_| _ = mutator.allocate(ty).unwrap());
-            let refused = Err(MisuseError::CollectionsOff(2));
+            let refused = Err(Misuse::CollectionsOff(2));
             assert_eq!((mutator.collect(), mutator.collect_young()), (refused, refused));
-            assert_eq!(mutator.start_collection().err(), Some(MisuseError::CollectionsOff(2)));
+            assert_eq!(mutator.start_collection().err(), Some(Misuse::CollectionsOff(2)));
             assert_eq!(collections(), before, "a collection came");
             assert_eq!(heap.inspect().stats().collections_off, 2);
             wait(&allocated);
@@ -39,9 +39,9 @@ fn nobody_collects(config: Config) {
         wait(&allocated);
         // Once is not enough.
         assert_eq!(heap.enable_collections(), Ok(1));
-        assert_eq!(mutator.collect(), Err(MisuseError::CollectionsOff(1)));
+        assert_eq!(mutator.collect(), Err(Misuse::CollectionsOff(1)));
         assert_eq!(heap.enable_collections(), Ok(0));
-        assert_eq!(heap.enable_collections(), Err(MisuseError::CollectionsOn));
+        assert_eq!(heap.enable_collections(), Err(Misuse::CollectionsOn));
         wait(&on);
     });
     assert_eq!(heap.inspect().stats().collections_off, 0);
@@ -102,7 +102,7 @@ fn a_collection_under_way_ends_first() {
                 let mutator = attach(&heap);
                 while !done.load(std::sync::atomic::Ordering::Relaxed) {
                     match mutator.collect() {
-                        Ok(()) | Err(MisuseError::CollectionsOff(_)) => {}
+                        Ok(()) | Err(Misuse::CollectionsOff(_)) => {}
                         Err(other) => panic!("{other}"),
                     }
                 }

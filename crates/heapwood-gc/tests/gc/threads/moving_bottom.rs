@@ -3,9 +3,7 @@
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::settings::options::Generational;
-use heapwood_gc::{
-    AllocError, ClientRoots, CollectionPhases, Config, Heap, MisuseError, Mutator, ObjectType,
-};
+use heapwood_gc::{AllocError, ClientRoots, CollectionPhases, Config, Heap, Misuse, Mutator, ObjectType};
 use heapwood_gc_testing::*;
 use std::cell::UnsafeCell;
 use std::hint::black_box;
@@ -254,7 +252,7 @@ fn without_a_word_a_foreign_stack_is_refused() {
     extern "C" fn tries() {
         let switcher = here();
         let refused = switcher.mutator().allocate(switcher.node).err();
-        assert_eq!(refused, Some(AllocError::Misuse(MisuseError::OtherStack)));
+        assert_eq!(refused, Some(AllocError::Misuse(Misuse::OtherStack)));
         switcher.steps.store(7, Ordering::Relaxed);
         // SAFETY: the context is whole, and its stack's thread is here.
         unsafe { libc::setcontext(switcher.fibers[OWN].context.get()) };

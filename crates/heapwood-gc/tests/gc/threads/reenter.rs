@@ -2,7 +2,7 @@
 //! others collect; and what is refused.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use heapwood_gc::{Config, MisuseError, Mutator, ObjectType};
+use heapwood_gc::{Config, Misuse, Mutator, ObjectType};
 use heapwood_gc_testing::*;
 use std::hint::black_box;
 
@@ -26,7 +26,7 @@ fn go_down(m: &Mutator, node: ObjectType, floors: usize) {
     };
     let around = list(floors);
     m.blocking(|| {
-        assert_eq!(m.check(), Err(MisuseError::InNative));
+        assert_eq!(m.check(), Err(Misuse::InNative));
         std::thread::yield_now();
         m.reenter(|| {
             assert_eq!(m.check(), Ok(()));
@@ -41,7 +41,7 @@ fn go_down(m: &Mutator, node: ObjectType, floors: usize) {
             check_list(black_box(around), 30, floors);
         })
         .unwrap();
-        assert_eq!(m.check(), Err(MisuseError::InNative));
+        assert_eq!(m.check(), Err(Misuse::InNative));
         assert!(m.collect().is_err());
         std::thread::yield_now();
         // Once more, after others may have collected.
@@ -94,7 +94,7 @@ fn a_region_goes_on_after_a_panic_inside() {
                 m.reenter(|| std::panic::resume_unwind(Box::new(7))).unwrap()
             }));
             assert!(thrown.is_err());
-            assert_eq!(m.check(), Err(MisuseError::InNative));
+            assert_eq!(m.check(), Err(Misuse::InNative));
             // Somebody else can collect.
             std::thread::scope(|scope| scope.spawn(|| heap.collect().unwrap()).join().unwrap());
         })
@@ -119,9 +119,9 @@ fn both_heaps_of_a_thread_are_entered_again_or_none() {
         }
         // A heap that came meanwhile is in use.
         let c = attach(&heaps[2]);
-        assert_eq!(a.reenter(|| ()), Err(MisuseError::InNative));
+        assert_eq!(a.reenter(|| ()), Err(Misuse::InNative));
         c.blocking(|| {
-            assert_eq!(a.reenter(|| ()), Err(MisuseError::InNative));
+            assert_eq!(a.reenter(|| ()), Err(Misuse::InNative));
             c.reenter(|| c.collect().unwrap()).unwrap();
         })
         .unwrap();
@@ -138,6 +138,6 @@ fn both_heaps_of_a_thread_are_entered_again_or_none() {
             // SAFETY: it is attached.
             unsafe { &*(mutator as *const Mutator) }.reenter(|| ())
         });
-        assert_eq!(a.blocking(|| refused.join().unwrap()), Ok(Err(MisuseError::OtherThread)));
+        assert_eq!(a.blocking(|| refused.join().unwrap()), Ok(Err(Misuse::OtherThread)));
     });
 }

@@ -3,7 +3,7 @@
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_gc::{AllocError, Attached, Config, Heap, MisuseError, Mutator};
+use heapwood_gc::{AllocError, Attached, Config, Heap, Misuse, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
@@ -196,10 +196,10 @@ fn a_thread_that_blocks_is_blocked_in_all_its_heaps() {
         for (heap, mutator) in [(&one, &here), (&other, &there)] {
             // Nobody waits for this thread, which waits for them.
             collect(heap);
-            assert_eq!(mutator.check(), Err(MisuseError::InNative));
-            assert_eq!(mutator.collect(), Err(MisuseError::InNative));
+            assert_eq!(mutator.check(), Err(Misuse::InNative));
+            assert_eq!(mutator.collect(), Err(Misuse::InNative));
             let refused = mutator.allocate(large(heap)).unwrap_err();
-            assert_eq!(refused, AllocError::Misuse(MisuseError::InNative));
+            assert_eq!(refused, AllocError::Misuse(Misuse::InNative));
             assert_eq!(mutator.blocking(|| 7), Ok(7), "regions nest");
         }
         // One that it attaches to inside the region it uses there.
@@ -209,7 +209,7 @@ fn a_thread_that_blocks_is_blocked_in_all_its_heaps() {
         guest.blocking(|| collect(&third)).unwrap();
         guest.collect().unwrap();
         collect(&other);
-        assert_eq!(there.check(), Err(MisuseError::InNative));
+        assert_eq!(there.check(), Err(Misuse::InNative));
     })
     .unwrap();
     assert_eq!((here.check(), there.check()), (Ok(()), Ok(())));
@@ -263,7 +263,7 @@ fn a_thread_without_a_mutator_collects() {
     });
     let mutator = attach(&one);
     one.collect().unwrap();
-    mutator.blocking(|| assert_eq!(one.collect(), Err(MisuseError::InNative))).unwrap();
+    mutator.blocking(|| assert_eq!(one.collect(), Err(Misuse::InNative))).unwrap();
     assert_eq!(one.inspect().stats().live_objects, 1);
 }
 
@@ -274,9 +274,9 @@ static TRACED: AtomicUsize = AtomicUsize::new(0);
 unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
     // SAFETY: the test stores the address of a mutator that is attached.
     let other = unsafe { &*(OTHER.load(Ordering::SeqCst) as *const Mutator) };
-    assert_eq!(other.check(), Err(MisuseError::Tracing));
-    assert_eq!(other.collect(), Err(MisuseError::Tracing));
-    assert_eq!(other.blocking(|| ()), Err(MisuseError::Tracing));
+    assert_eq!(other.check(), Err(Misuse::Tracing));
+    assert_eq!(other.collect(), Err(Misuse::Tracing));
+    assert_eq!(other.blocking(|| ()), Err(Misuse::Tracing));
     other.safepoint_slow();
     TRACED.fetch_add(1, Ordering::SeqCst);
 }

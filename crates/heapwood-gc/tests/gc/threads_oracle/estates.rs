@@ -5,7 +5,7 @@
 use super::cluster::{Cluster, Outcome};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use heapwood_gc::{FinalizeError, FinalizeOrder, Finalized, FinalizerQueue, FinalizerToken, Heap, Mutator};
+use heapwood_gc::{FinalizeOrder, Finalized, FinalizerQueue, FinalizerToken, Heap, Mutator, Refusal};
 use heapwood_gc_testing::Rng;
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -100,7 +100,9 @@ impl Estates {
         if let Some((data, token)) = data {
             match m.heap().cancel_finalizer(token) {
                 Ok(back) if back == data => _ = self.data.lock().unwrap().remove(&data),
-                Err(FinalizeError::Queued) if self.all_queued.load(Ordering::Relaxed) => self.drop_data(data),
+                Err(Refusal::FinalizerQueued) if self.all_queued.load(Ordering::Relaxed) => {
+                    self.drop_data(data)
+                }
                 other => return Err(format!("data {data} came before the object that came back: {other:?}")),
             }
         }

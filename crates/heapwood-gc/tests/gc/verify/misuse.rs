@@ -3,12 +3,12 @@
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use heapwood_gc::{AllocError, Attached, Heap, HeapError, MisuseError, Mutator, ObjectType, slice_scan};
+use heapwood_gc::{AllocError, Attached, Heap, HeapError, Misuse, Mutator, ObjectType, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
 
-fn refused(mutator: &Mutator, ty: ObjectType) -> MisuseError {
+fn refused(mutator: &Mutator, ty: ObjectType) -> Misuse {
     match mutator.allocate(ty) {
         Err(AllocError::Misuse(why)) => why,
         other => panic!("{other:?}"),
@@ -26,9 +26,9 @@ fn allocation_and_collection_are_refused_in_a_blocking_region() {
     let mutator = attach(&heap);
     mutator
         .blocking(|| {
-            assert_eq!(refused(&mutator, large(&heap)), MisuseError::InNative);
-            assert_eq!(refused(&mutator, node_type(&heap)), MisuseError::InNative, "no run yet");
-            assert_eq!(mutator.collect(), Err(MisuseError::InNative));
+            assert_eq!(refused(&mutator, large(&heap)), Misuse::InNative);
+            assert_eq!(refused(&mutator, node_type(&heap)), Misuse::InNative, "no run yet");
+            assert_eq!(mutator.collect(), Err(Misuse::InNative));
             assert_eq!(mutator.blocking(|| 7), Ok(7), "regions nest");
         })
         .unwrap();
@@ -45,7 +45,7 @@ fn verify_mode_leaves_no_run_to_a_blocked_thread() {
     let node = node_type(&heap);
     new(&mutator, node);
     assert!(mutator.buffer(node.shape()).room() > 0);
-    mutator.blocking(|| assert_eq!(refused(&mutator, node), MisuseError::InNative)).unwrap();
+    mutator.blocking(|| assert_eq!(refused(&mutator, node), Misuse::InNative)).unwrap();
     new(&mutator, node);
 }
 
@@ -56,8 +56,8 @@ static TRACED: AtomicUsize = AtomicUsize::new(0);
 unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
     // SAFETY: the test stores its mutator, which is attached.
     let mutator = unsafe { INSIDE.load(Ordering::SeqCst).as_ref() }.unwrap();
-    assert_eq!(mutator.collect(), Err(MisuseError::Tracing));
-    assert_eq!(refused(mutator, large(mutator.heap())), MisuseError::Tracing);
+    assert_eq!(mutator.collect(), Err(Misuse::Tracing));
+    assert_eq!(refused(mutator, large(mutator.heap())), Misuse::Tracing);
     mutator.safepoint_slow();
     TRACED.fetch_add(1, Ordering::SeqCst);
 }
@@ -84,11 +84,11 @@ fn a_mutator_is_refused_after_its_thread_was_detached() {
         drop(unsafe { Attached::from_raw(raw) });
         // SAFETY: the heap keeps a few mutators mapped, which is what makes this answer possible.
         let old = unsafe { raw.as_ref() };
-        assert_eq!(old.check(), Err(MisuseError::Detached));
-        assert_eq!(old.collect(), Err(MisuseError::Detached));
-        assert_eq!(refused(old, node_type(&heap)), MisuseError::Detached);
+        assert_eq!(old.check(), Err(Misuse::Detached));
+        assert_eq!(old.collect(), Err(Misuse::Detached));
+        assert_eq!(refused(old, node_type(&heap)), Misuse::Detached);
         old.safepoint_slow();
-        assert_eq!(old.blocking(|| unreachable!("not called")), Err::<(), _>(MisuseError::Detached));
+        assert_eq!(old.blocking(|| unreachable!("not called")), Err::<(), _>(Misuse::Detached));
         // In verify mode the next one has an address of its own.
         let next = attach(&heap);
         assert_eq!(core::ptr::eq(&*next, raw.as_ptr()), !verify);
@@ -105,16 +105,13 @@ fn a_mutator_is_refused_on_another_thread() {
     std::thread::spawn(move || {
         // SAFETY: the mutator is attached as long as this thread runs; to use it here is the mistake under test.
         let theirs = unsafe { &*(address as *const Mutator) };
-        assert_eq!(theirs.check(), Err(MisuseError::OtherThread));
-        assert_eq!(theirs.collect(), Err(MisuseError::OtherThread));
-        assert_eq!(refused(theirs, ty), MisuseError::OtherThread);
+        assert_eq!(theirs.check(), Err(Misuse::OtherThread));
+        assert_eq!(theirs.collect(), Err(Misuse::OtherThread));
+        assert_eq!(refused(theirs, ty), Misuse::OtherThread);
         let scan = slice_scan(&TypeDescriptor::no_pointers(8).unwrap(), 0).unwrap();
-        assert_eq!(
-            theirs.types().type_for(64, scan).err(),
-            Some(AllocError::Misuse(MisuseError::OtherThread))
-        );
+        assert_eq!(theirs.types().type_for(64, scan).err(), Some(AllocError::Misuse(Misuse::OtherThread)));
         theirs.safepoint_slow();
-        assert_eq!(theirs.blocking(|| unreachable!("not called")), Err::<(), _>(MisuseError::OtherThread));
+        assert_eq!(theirs.blocking(|| unreachable!("not called")), Err::<(), _>(Misuse::OtherThread));
     })
     .join()
     .unwrap();

@@ -5,12 +5,12 @@
 use super::links::{Words, add};
 use super::{at, ephemeron, key_of};
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{Config, FinalizeOrder, FreeError, Mutator};
+use heapwood_gc::{Config, FinalizeOrder, Mutator, Refusal};
 use heapwood_gc_testing::*;
 
 const KINDS: [Config; 3] = [FULL, YOUNG, YOUNG.stress(true)];
 
-fn try_free(mutator: &Mutator, object: usize) -> Result<(), FreeError> {
+fn try_free(mutator: &Mutator, object: usize) -> Result<(), Refusal> {
     // SAFETY: it is refused, or the test does not use the object afterwards.
     unsafe { mutator.free(at(object)) }
 }
@@ -27,7 +27,7 @@ fn verify_mode_refuses_to_free_what_something_weak_refers_to() {
             let key = roots.get(0);
             roots.set(1, ephemeron(&mutator, key, 0));
             roots.set(2, ephemeron(&mutator, key, key));
-            let refused = Err(FreeError::Weak { address: key });
+            let refused = Err(Refusal::HasWeak { address: key });
             for _ in 0..3 {
                 assert_eq!(try_free(&mutator, key), refused);
                 mutator.collect_young().unwrap();
@@ -65,7 +65,7 @@ fn verify_mode_refuses_where_signals_stop_threads() {
     roots.set(0, new(&mutator, node_type(&heap)));
     roots.set(1, ephemeron(&mutator, roots.get(0), 0));
     mutator.collect().unwrap();
-    assert_eq!(try_free(&mutator, roots.get(0)), Err(FreeError::Weak { address: roots.get(0) }));
+    assert_eq!(try_free(&mutator, roots.get(0)), Err(Refusal::HasWeak { address: roots.get(0) }));
     assert_eq!(key_of(&mutator, roots.get(1)), roots.get(0));
 }
 
@@ -89,7 +89,7 @@ fn a_key_that_was_removed_from_its_tables_is_freed() {
                 mutator.collect().unwrap();
             }
             assert!(mutator.weak_table_remove(at(roots.get(0)), at(key)).unwrap());
-            assert_eq!(try_free(&mutator, key), Err(FreeError::Weak { address: key }));
+            assert_eq!(try_free(&mutator, key), Err(Refusal::HasWeak { address: key }));
             assert!(mutator.weak_table_remove(at(roots.get(1)), at(key)).unwrap());
             roots.set(2, 0);
             assert_eq!(try_free(&mutator, key), Ok(()));
@@ -118,7 +118,7 @@ fn verify_mode_refuses_to_free_what_has_a_link_or_is_the_place_of_one() {
         ] {
             add(&mutator, slot, object, is_long);
             mutator.collect().unwrap();
-            let why = FreeError::Link { address: refused, slot: slot as usize };
+            let why = Refusal::HasLink { address: refused, slot: slot as usize };
             assert_eq!(try_free(&mutator, refused), Err(why));
             assert_eq!(super::links::read(&mutator, slot), object, "nothing has changed");
             assert!(heap.remove_link(slot));
@@ -145,7 +145,7 @@ fn what_has_a_finaliser_is_not_freed() {
             mutator.finalize_data(at(object), Default::default(), 2).unwrap(),
         ];
         for token in tokens {
-            assert_eq!(try_free(&mutator, object), Err(FreeError::Finalizer { address: object }));
+            assert_eq!(try_free(&mutator, object), Err(Refusal::HasFinalizer { address: object }));
             heap.cancel_finalizer(token).unwrap();
         }
         roots.set(0, 0);

@@ -2,7 +2,7 @@
 
 use super::at;
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{Config, Heap, MisuseError, Mutator, WeakError};
+use heapwood_gc::{Config, Heap, Misuse, Mutator, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
 
@@ -82,7 +82,7 @@ pub(crate) fn play(heap: &Heap, seed: u64, steps: usize) {
                         assert!(model[k].is_some());
                     }
                     Ok(()) => assert!(model[i].is_some()),
-                    Err(WeakError::NoLink { .. }) => assert!(model[i].is_none()),
+                    Err(Refusal::NoLink { .. }) => assert!(model[i].is_none()),
                     Err(other) => panic!("{other}"),
                 }
             }
@@ -179,12 +179,15 @@ fn what_cannot_be_linked_is_refused_and_changes_nothing() {
     let try_add =
         |slot: usize, object: usize| unsafe { mutator.add_link(slot as *mut usize, at(object), false) };
     let slot = words.at(0) as usize;
-    assert_eq!(try_add(slot, roots.get(0) + 8), Err(WeakError::NoObject { address: roots.get(0) + 8 }));
-    assert_eq!(try_add(slot + 4, roots.get(0)), Err(WeakError::NoSlot { slot: slot + 4 }));
-    assert_eq!(try_add(0, roots.get(0)), Err(WeakError::NoSlot { slot: 0 }));
+    assert_eq!(
+        try_add(slot, roots.get(0) + 8),
+        Err(Refusal::CannotReferWeakly { address: roots.get(0) + 8 })
+    );
+    assert_eq!(try_add(slot + 4, roots.get(0)), Err(Refusal::NoSlot { slot: slot + 4 }));
+    assert_eq!(try_add(0, roots.get(0)), Err(Refusal::NoSlot { slot: 0 }));
     for (slot, object) in [(slot, inside), (inside, roots.get(0))] {
         assert!(
-            matches!(try_add(slot, object), Err(WeakError::InArena { address, .. }) if address == inside)
+            matches!(try_add(slot, object), Err(Refusal::CannotReferWeaklyInArena { address, .. }) if address == inside)
         );
     }
     arena.close(&mutator);
@@ -193,12 +196,12 @@ fn what_cannot_be_linked_is_refused_and_changes_nothing() {
     let spare = new(&mutator, node_type(&heap));
     free(&mutator, spare);
     for slot in [weak, weak + 8, spare + 8] {
-        assert_eq!(try_add(slot, roots.get(0)), Err(WeakError::NoSlot { slot }));
+        assert_eq!(try_add(slot, roots.get(0)), Err(Refusal::NoSlot { slot }));
     }
     // SAFETY: it is refused.
     let moved = unsafe { mutator.move_link(words.at(0), words.at(1)) };
-    assert_eq!(moved, Err(WeakError::NoLink { slot }));
-    let misuse = MisuseError::InNative;
+    assert_eq!(moved, Err(Refusal::NoLink { slot }));
+    let misuse = Misuse::InNative;
     assert_eq!(mutator.blocking(|| mutator.read_link(slot as *mut usize)).unwrap(), Err(misuse));
     assert!(!heap.remove_link(words.at(0)) && heap.links() == 0);
     assert_eq!(mutator.read_link(words.at(1)), Ok(None));

@@ -12,7 +12,7 @@ mod threads;
 
 use core::ptr::NonNull;
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{FreeError, MisuseError, Mutator, WeakError};
+use heapwood_gc::{AllocError, Misuse, Mutator, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
 
@@ -161,14 +161,17 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     for address in [roots.get(0) + 8, &raw const *outside as usize, 8] {
         // SAFETY: it is refused.
         let refused = unsafe { mutator.ephemeron(at(address), 0) };
-        assert_eq!(refused, Err(WeakError::NoObject { address }));
-        assert_eq!(mutator.ephemeron_key(at(address)), Err(WeakError::NotWeak { address }));
+        assert_eq!(refused, Err(Refusal::CannotReferWeakly { address }.into()));
+        assert_eq!(mutator.ephemeron_key(at(address)), Err(Refusal::NoEphemeron { address }));
     }
     let arena = Arena::open(&mutator, ArenaKind::Escaping);
     let inside = arena.data(&mutator, 64, 8).unwrap();
     // SAFETY: it is refused.
     let refused = unsafe { mutator.ephemeron(at(inside), 0) }.unwrap_err();
-    assert!(matches!(refused, WeakError::InArena { address, .. } if address == inside), "{refused}");
+    assert!(
+        matches!(refused, AllocError::Refused(Refusal::CannotReferWeaklyInArena { address, .. }) if address == inside),
+        "{refused}"
+    );
     // A value may lie there.
     roots.set(1, ephemeron(&mutator, roots.get(0), inside));
     mutator.collect().unwrap();
@@ -176,14 +179,14 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     assert!(set_value(&mutator, roots.get(1), 0));
     arena.close(&mutator);
     let weak = at(roots.get(1));
-    let misuse = WeakError::Misuse(MisuseError::InNative);
+    let misuse = Refusal::from(Misuse::InNative);
     assert_eq!(mutator.blocking(|| mutator.ephemeron_key(weak)).unwrap(), Err(misuse));
     for address in [roots.get(0), roots.get(1) + 8, roots.get(1) + 32 * 1000] {
-        assert_eq!(mutator.ephemeron_value(at(address)), Err(WeakError::NotWeak { address }));
+        assert_eq!(mutator.ephemeron_value(at(address)), Err(Refusal::NoEphemeron { address }));
     }
     // SAFETY: it is refused.
     let refused = unsafe { mutator.free(weak) }.unwrap_err();
-    assert!(matches!(refused, FreeError::Refused(heapwood_heap::FreeError::Ephemeron { .. })), "{refused}");
+    assert!(matches!(refused, Refusal::Heap(heapwood_heap::Refusal::Ephemeron { .. })), "{refused}");
     assert_eq!(key_of(&mutator, roots.get(1)), roots.get(0));
     assert_swept_and_valid(&heap);
 }

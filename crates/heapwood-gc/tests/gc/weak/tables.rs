@@ -3,7 +3,7 @@
 use super::at;
 use core::ptr::NonNull;
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{Config, MisuseError, Mutator, WeakError};
+use heapwood_gc::{Config, Misuse, Mutator, Refusal};
 use heapwood_gc_testing::*;
 use std::collections::HashMap;
 
@@ -238,13 +238,13 @@ fn what_is_no_table_is_refused() {
     roots.set(0, new(&mutator, masked(&heap, 4, &[3])));
     roots.set(1, table(&mutator));
     for address in [roots.get(0), roots.get(1) + 8, 8, roots.get(1) + 32 * 1000] {
-        assert_eq!(mutator.weak_table_len(at(address)), Err(WeakError::NoTable { address }));
+        assert_eq!(mutator.weak_table_len(at(address)), Err(Refusal::NoTable { address }));
     }
     let table = at(roots.get(1));
     // SAFETY: it is refused.
     let refused = unsafe { mutator.weak_table_set(table, at(roots.get(0) + 8), 0) };
-    assert_eq!(refused, Err(WeakError::NoObject { address: roots.get(0) + 8 }));
-    let misuse = WeakError::Misuse(MisuseError::InNative);
+    assert_eq!(refused, Err(Refusal::CannotReferWeakly { address: roots.get(0) + 8 }.into()));
+    let misuse = Refusal::from(Misuse::InNative);
     assert_eq!(mutator.blocking(|| mutator.weak_table_len(table)).unwrap(), Err(misuse));
     assert_eq!(mutator.weak_table_len(table), Ok(0));
 }
