@@ -80,14 +80,14 @@ while read -r peer workload program threads command; do
 
         check "$label ($versions)" "$expected" $command $n
         case $threads-$workload in
-        *-mark | *-weak | *-finalize | *-weakmap | *-words | false-*) ;;
+        *-mark | *-weak | *-finalize | *-weakmap | false-*) ;;
         true-*) check "$label --threads 2" "$expected" $command $n --threads 2 ;;
         esac
         case $peer in
         libgc) check "$label --no-interior" "$expected" $command $n --no-interior ;;
         esac
         case $peer-$workload in
-        libgc-mark | libgc-words) check "$label --parallel" "$expected" $command $n --parallel ;;
+        libgc-mark) check "$label --parallel" "$expected" $command $n --parallel ;;
         esac
     done
 done <"$scratch/runs"

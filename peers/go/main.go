@@ -26,7 +26,6 @@ const usage = `usage: go-peer trees [N]                  binary trees, default 2
        go-peer malloc [THOUSANDS]         allocate and drop, default 30000
        go-peer frag [ALLOCATIONS]         replace objects whose sizes drift, default 1500000 a phase
        go-peer queue [ALLOCATIONS]        pass objects through a queue, default 40000000
-       go-peer slots [STORES]             store new pairs into an old array, default 20000000
        go-peer list [NODES]               build a list and walk it, default 20000000
        go-peer pipe [MESSAGES]            pass messages to another goroutine, default 20000000
        go-peer deep [CALLS]               call into the depth, default 1000000
@@ -66,7 +65,6 @@ func main() {
 		"malloc":     {30_000, 1 << 40, 1},
 		"frag":       {1_500_000, 1 << 45, 1},
 		"queue":      {40_000_000, 1 << 36, 1},
-		"slots":      {20_000_000, 1 << 32, 1},
 		"list":       {20_000_000, 1 << 36, 1},
 		"pipe":       {20_000_000, 1 << 48, 1},
 		"deep":       {1_000_000, 1 << 23, 1},
@@ -140,8 +138,6 @@ func main() {
 			frag(n, r)
 		case "queue":
 			queue(n, r)
-		case "slots":
-			slots(n, r)
 		case "list":
 			list(n, r)
 		case "pipe":

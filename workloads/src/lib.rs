@@ -14,22 +14,18 @@
 //! | [`conalloc`] | threads that hash small blocks and allocate new ones |
 //! | [`graph`] | a graph of a million nodes whose edges are rewritten at random |
 //! | [`map`] | a hash map with chains under insertions and deletions |
-//! | [`sort`] | quicksort of pointers, in place |
 //! | [`treap`] | an index of byte strings whose every insert copies a path |
 //! | [`malloc`] | objects of seven kinds, each dropped at once: the Malloc benchmarks of Go's runtime |
 //! | [`deep`] | a deep recursion, to measure what the frames of a stack cost |
 //! | [`frag`] | objects of 100 bytes to two kilobytes without pointers, whose sizes drift |
 //! | [`queue`] | a queue of objects without pointers, each of which dies middle-aged |
-//! | [`slots`] | an old array of pointers, into which new pairs are stored at random |
 //! | [`linked_list`] | a singly linked list, all of which survives |
 //! | [`pipe`] | a thread that makes messages, and one that drops them |
 //! | [`weak`] | weak references to small objects, half of which die |
 //! | [`finalize`] | objects that own a handle, which is closed when they are dead |
 //! | [`weak_map`] | a weak map whose keys die and come, and a table of interned names |
-//! | [`latency`] | a cache replaced at random, whose threads note the gaps between their operations |
+//! | [`latency`] | a cache replaced at random, and the gaps between its steps |
 //! | [`replacements`] | code shared by churn, mixed, graph, map, weak, finalize and weakmap |
-//! | [`words`] | graphs of objects without a layout, collected in full |
-//! | `full_collections`, `order` | code shared by mark and words |
 //! | `stray` | what programs do that count dead objects |
 //! | [`mark`] | a static graph, collected in full |
 //! | [`allocator`] | the allocator of a workload |
@@ -49,7 +45,6 @@ pub mod conalloc;
 pub mod deep;
 pub mod finalize;
 pub mod frag;
-mod full_collections;
 pub mod gcbench;
 pub mod graph;
 pub mod latency;
@@ -59,15 +54,12 @@ pub mod malloc;
 pub mod map;
 pub mod mark;
 pub mod mixed;
-mod order;
 pub mod pipe;
 pub mod protocol;
 pub mod queue;
 pub mod rand;
 pub mod random;
 pub mod replacements;
-pub mod slots;
-pub mod sort;
 mod stray;
 pub mod threads;
 mod threads_error;
@@ -78,7 +70,6 @@ pub mod trees_arena;
 pub mod twister;
 pub mod weak;
 pub mod weak_map;
-pub mod words;
 pub mod workload;
 
 pub use list::{ALL, IN_ARENAS, SHARED};

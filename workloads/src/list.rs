@@ -4,7 +4,7 @@
 use crate::workload::Workload;
 use crate::{
     churn, conalloc, deep, finalize, frag, gcbench, graph, latency, linked_list, malloc, map, mark, mixed,
-    pipe, queue, rand, slots, sort, treap, tree1, trees, trees_arena, weak, weak_map, words,
+    pipe, queue, rand, treap, tree1, trees, trees_arena, weak, weak_map,
 };
 
 /// Every workload, in the order they are shown in.
@@ -20,20 +20,17 @@ pub const ALL: &[&Workload] = &[
     &conalloc::WORKLOAD,
     &graph::WORKLOAD,
     &map::WORKLOAD,
-    &sort::WORKLOAD,
     &treap::WORKLOAD,
     &malloc::WORKLOAD,
     &deep::WORKLOAD,
     &frag::WORKLOAD,
     &queue::WORKLOAD,
-    &slots::WORKLOAD,
     &linked_list::WORKLOAD,
     &pipe::WORKLOAD,
     &weak::WORKLOAD,
     &finalize::WORKLOAD,
     &weak_map::WORKLOAD,
     &latency::WORKLOAD,
-    &words::WORKLOAD,
 ];
 
 /// The workloads whose threads can share the work, by `--share`.

@@ -6,13 +6,14 @@
 //! |---|---|
 //! | `plan` | the trees and the random graph |
 //! | `lists` | the lists |
+//! | `collections` | their full collections, and the order of their objects |
 
+mod collections;
 mod lists;
 mod plan;
 
-use crate::full_collections::{collect_in_full, far_down};
-use crate::order::{in_order, shuffled};
 use crate::workload::{self, Across, Figure, N, Threads, Workload};
+use collections::{collect_in_full, far_down, in_order, shuffled};
 use heapwood::Mutator;
 use plan::Plan;
 use serde_json::json;

@@ -3,7 +3,7 @@
 use crate::attach;
 use heapwood::{Config, Mutator};
 use heapwood_workloads::random::Random;
-use heapwood_workloads::{graph, map, sort};
+use heapwood_workloads::{graph, map};
 
 /// Collects often: verify mode compares what each collection finds with the one before.
 const SMALL: Config = Config::DEFAULT.min_heap(1 << 18).percent(10).huge_pages(false);
@@ -81,19 +81,5 @@ fn graph_equals_a_plain_graph() {
         let outcome = graph::run(&m, nodes);
         assert_eq!((outcome.ops, outcome.checksum), (10 * nodes, checksum));
         nothing_went_around_the_barrier(&m, nodes == 30_000);
-    }
-}
-
-/// As the standard library does.
-#[test]
-fn sort_equals_the_standard_sort() {
-    for items in [1, 2, 3, 4, 5, 6, 7, 100, 10_000] {
-        let mut random = Random::new();
-        let mut numbers: Vec<u64> = (0..items).map(|_| random.next_u64()).collect();
-        numbers.sort_unstable();
-        let checksum = numbers.iter().fold(0u64, |sum, n| sum.wrapping_mul(31).wrapping_add(*n));
-        let m = attach(SMALL.verify(items == 100));
-        assert_eq!(sort::run(&m, items), sort::Outcome { items, checksum });
-        nothing_went_around_the_barrier(&m, false);
     }
 }

@@ -128,11 +128,8 @@ mod tests {
     #[test]
     fn the_real_list_of_peers_is_valid() {
         let manifest = Manifest::load(None).unwrap();
-        // Sort is for counting instructions, and has no peers.
-        for workload in heapwood_workloads::ALL.iter().filter(|w| w.name != "sort") {
-            // Only libgc takes every word for a pointer.
-            let least = if workload.name == "words" { 1 } else { 4 };
-            assert!(manifest.choose(workload.name, None).unwrap().len() >= least, "{}", workload.name);
+        for workload in heapwood_workloads::ALL {
+            assert!(manifest.choose(workload.name, None).unwrap().len() >= 4, "{}", workload.name);
         }
         assert!(manifest.peers.iter().any(|p| p.threads) && manifest.peers.iter().any(|p| !p.threads));
         for peer in &manifest.peers {

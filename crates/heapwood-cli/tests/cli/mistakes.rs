@@ -55,7 +55,7 @@ fn wrong_numbers_of_threads_name_the_range() {
             fails("two", &["--threads", "two", "whole number of threads"]);
             fails("99999999999999999999", &["--threads", "below 2^64"]);
             let many = match workload {
-                "mark" | "weak" | "finalize" | "weakmap" | "words" => [
+                "mark" | "weak" | "finalize" | "weakmap" => [
                     format!("{workload} runs on one thread, not 18446744073709551615"),
                     "the heap as a whole".into(),
                 ],
@@ -178,7 +178,6 @@ fn the_help_names_everything() {
         "mark",
         "graph",
         "map",
-        "sort",
         "--percent",
         "--limit",
         "--verify",
