@@ -5,23 +5,20 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `locks` | locks around an allocation: none, a mutex, a spin lock, a reader's side |
-//! | `recursive` | the document's two locks: a monitor, and its mutex without the indirections |
+//! | `locks` | locks around an allocation: none, a mutex, and that mutex as a monitor, as in the document |
 //! | `programs` | the programs, and a run of one with one lock on N threads |
 //! | `report` | tables and JSON |
 
 mod locks;
 mod programs;
-mod recursive;
 mod report;
 
 use crate::args::Allocation;
 use crate::timing::{Clock, Series, rounds};
 use heapwood::{Config, Heap, Mutator};
 use heapwood_report::{CommandError, Header, Progress, Spread};
-use locks::{Exclusive, Lock, Owned, ReadersSide, Spin, Unlocked};
+use locks::{Exclusive, Lock, Monitor, Owned, Unlocked};
 use programs::{Outcome, Program, run_with};
-use recursive::{Monitor, Recursive};
 use report::{Case, OneLock, Phases, Report};
 use std::hint::black_box;
 
@@ -40,15 +37,7 @@ const fn way<L: Lock>() -> Way {
 }
 
 /// All locks, in the order of the tables.
-const WAYS: [Way; 7] = [
-    way::<Unlocked>(),
-    way::<Owned>(),
-    way::<Exclusive>(),
-    way::<Spin>(),
-    way::<ReadersSide>(),
-    way::<Monitor>(),
-    way::<Recursive>(),
-];
+const WAYS: [Way; 4] = [way::<Unlocked>(), way::<Owned>(), way::<Exclusive>(), way::<Monitor>()];
 
 fn uncontended<L: Lock>(m: &Mutator, times: usize) {
     let lock = L::default();
@@ -102,7 +91,7 @@ pub(crate) fn run(args: &Allocation) -> Result<(), CommandError> {
     bar.finish();
     let header = Header::now(args.command(), args.runs.k);
     let cases = cells.iter().map(|cell| case(cell, &cells)).collect();
-    args.output.show("allocation", &Report { header, locks, cases })
+    args.output.show(&Report { header, locks, cases })
 }
 
 /// The cost of each lock without contention.

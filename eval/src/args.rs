@@ -3,9 +3,7 @@
 use clap::{Parser, Subcommand};
 use heapwood_report::CommandError;
 use heapwood_report::arguments::a_picture;
-use heapwood_report::header::today;
-use heapwood_report::legible::legible;
-use heapwood_report::output::{check_writable, json, line, write_file};
+use heapwood_report::output::{json, line};
 use heapwood_report::size::{exact, parse_size};
 use serde::Serialize;
 use std::fmt;
@@ -40,8 +38,6 @@ pub(crate) enum Command {
     /// Measure layouts alone: the cost of describing an object's pointers
     #[command(after_help = LAYOUTS_HELP)]
     Layouts(Layouts),
-    /// Measure the decoding of programs into bits, compared with an older recursive form
-    Decode(Decode),
     /// Measure a lock around every allocation, compared with runs of cells that belong to the thread
     #[command(after_help = ALLOCATION_HELP)]
     Allocation(Allocation),
@@ -50,34 +46,18 @@ pub(crate) enum Command {
     Policy(Policy),
 }
 
-impl Command {
-    /// The name of the subcommand, and the output of its report.
-    pub(crate) fn output(&self) -> (&'static str, &Output) {
-        match self {
-            Command::Pages(args) => ("pages", &args.output),
-            Command::Replay(args) => ("replay", &args.output),
-            Command::Simulate(args) => ("simulate", &args.output),
-            Command::Layouts(args) => ("layouts", &args.output),
-            Command::Decode(args) => ("decode", &args.output),
-            Command::Allocation(args) => ("allocation", &args.output),
-            Command::Policy(args) => ("policy", &args.output),
-        }
-    }
-}
-
 const PAGES_HELP: &str = "\
 In nanoseconds an operation: allocations of 1 to 1024 pages never used, without the lock, with it, and through a page \
-cache; frees from a full heap; a checkerboard; a heap with 90 % in use; two threads; and the acquisitions of the lock \
-with the time inside. At the end, the effect of the heap's size. No page is touched. The tables of 16 TiB take about \
-600 MiB, four times; a heap without enough memory is named and skipped.
+cache; frees from a full heap; a checkerboard; and a heap with 90 % in use. At the end, the effect of the heap's size. No \
+page is touched. The tables of 16 TiB take about 600 MiB, three times; a heap without enough memory is named and skipped.
 
 Exit codes: 0 done, 1 no heap could be made, 2 the command line is wrong.";
 
 const LAYOUTS_HELP: &str = "\
 In nanoseconds an object, for the types of Go's SetType benchmarks: PtrK is K pointers, NodeK is K words and then two \
 pointers, Dead has the pointers first; slices have 32 elements, PtrSlice 1024. It measures allocation, programs decoded \
-into bits, masks copied, an older recursive form, and finding the pointers by a nest of loops. Published measurements \
-of others are marked as quoted.
+into bits, masks copied, an older recursive form, and finding the pointers by a nest of loops. Below are long programs, in \
+bits a nanosecond. Published measurements of others are marked as quoted.
 
 Exit codes: 0 done, 1 two forms of a type differ or no heap could be made, 2 the command line is wrong.";
 
@@ -91,17 +71,15 @@ pages left free. mix draws sizes from 1 to 16 pages, mostly small; a size withou
 Exit codes: 0 done, 1 a sample cannot be read or contradicts itself, 2 the command line is wrong.";
 
 const SIMULATE_HELP: &str = "\
-Order of release: four policies release all free memory of a sample, in simulated time: a release has a fixed cost and \
-a cost for each page, both measured at the start or set. Idle: nothing else happens. Busy: between releases a program \
-frees and allocates runs, first fit, at constant live size.
+Order of release: three policies release all free memory of a sample, in simulated time: a release has a fixed cost and \
+a cost for each page.
   highest-address-first  the highest run, up to 2 MiB at once
   huge-pages-first       free huge pages anywhere, then as above
-  densest-last           the chunk with the fewest pages in use, huge pages in it whole
   heapwood               the product's order: the highest chunk, huge pages in it whole
 Caches: mutators in turn free and allocate runs, each with a page cache, at 90 % of the sample's pages, and again \
 without caches. The table has the pages in caches, and the growth of the highest page in use.
 
-With both costs set, the same file gives the same result.
+The same file gives the same result everywhere.
 
 Exit codes: 0 done, 1 a sample cannot be read or contradicts itself or has no such moment, or the picture cannot be \
 written, 2 the command line is wrong.";
@@ -111,10 +89,7 @@ The programs rand-large, rand-small and tree1. Each thread does the whole work, 
   none       no lock, on one thread
   owned      no lock, since every thread has its own memory: on one thread it equals none, so the two show the noise
   mutex      the standard library's
-  spin       a spin lock that yields after 100 tries
-  reader     the reader's side of the standard library's reader-writer lock: allocations do not exclude each other
-  monitor    a recursive mutex made lazily, behind an indirection and virtual calls
-  recursive  the same mutex, called directly
+  monitor    the same mutex made lazily, behind an indirection and a virtual call
 A thread that waits for a lock counts as stopped, so that the holder can collect. With every lock, each thread has its \
 own runs of cells: this measures the lock, without the cache lines that a shared free list would move.
 
@@ -138,49 +113,16 @@ pub(crate) struct Output {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-
-    /// Write the tables and the JSON object into this folder, too, as DATE-COMMAND.txt and .json
-    #[arg(long, value_name = "DIR")]
-    save: Option<PathBuf>,
 }
 
 impl Output {
-    /// Checks that the report of a subcommand can be saved: no file of that name may exist.
-    pub(crate) fn check(&self, command: &str) -> Result<(), CommandError> {
-        for file in self.files(command).iter().flatten() {
-            if file.exists() {
-                return Err(CommandError::run(format!(
-                    "{} is there already: rename it first",
-                    legible(file)
-                )));
-            }
-            check_writable(file, "result")?;
+    /// Prints a report.
+    pub(crate) fn show(&self, report: &(impl Serialize + fmt::Display)) -> Result<(), CommandError> {
+        if self.json {
+            return json(report);
         }
+        line(format_args!("{}", report.to_string().trim_end()));
         Ok(())
-    }
-
-    /// Prints a report, and saves it if asked to.
-    pub(crate) fn show(
-        &self,
-        command: &str,
-        report: &(impl Serialize + fmt::Display),
-    ) -> Result<(), CommandError> {
-        let text = report.to_string();
-        match self.json {
-            true => json(report)?,
-            false => line(format_args!("{}", text.trim_end())),
-        }
-        if let Some([to_text, to_json]) = self.files(command) {
-            write_file(&to_text, "result", &text)?;
-            let json = serde_json::to_string_pretty(report).map_err(CommandError::run)?;
-            write_file(&to_json, "result", json + "\n")?;
-        }
-        Ok(())
-    }
-
-    fn files(&self, command: &str) -> Option<[PathBuf; 2]> {
-        let name = format!("{}-{command}", today());
-        self.save.as_ref().map(|folder| ["txt", "json"].map(|kind| folder.join(format!("{name}.{kind}"))))
     }
 }
 
@@ -240,19 +182,6 @@ pub(crate) struct Simulate {
           default_value = "1,2,4,8,16,32,64,128,256", value_parser = parse_mutators)]
     pub(crate) mutators: Vec<usize>,
 
-    /// Runs that the busy program frees and allocates in a millisecond of CPU spent releasing
-    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true,
-          value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub(crate) steps_per_ms: u32,
-
-    /// The fixed cost of a release, in nanoseconds [default: measured]
-    #[arg(long, value_name = "NS", requires = "cost_page_ns", allow_hyphen_values = true, value_parser = parse_cost)]
-    pub(crate) cost_base_ns: Option<f64>,
-
-    /// The cost of each page of a release, in nanoseconds [default: measured]
-    #[arg(long, value_name = "NS", requires = "cost_base_ns", allow_hyphen_values = true, value_parser = parse_cost)]
-    pub(crate) cost_page_ns: Option<f64>,
-
     /// Also draw a picture
     #[arg(long, value_name = "FILE.svg", value_parser = a_picture())]
     pub(crate) plot: Option<PathBuf>,
@@ -264,17 +193,6 @@ pub(crate) struct Simulate {
 pub(crate) struct Layouts {
     #[command(flatten)]
     pub(crate) runs: Runs<7>,
-    #[command(flatten)]
-    pub(crate) output: Output,
-}
-
-#[derive(Parser)]
-pub(crate) struct Decode {
-    /// Only the patterns whose names have this in them
-    #[arg(value_name = "NAME", default_value = "", hide_default_value = true)]
-    pub(crate) only: String,
-    #[command(flatten)]
-    pub(crate) runs: Runs<401>,
     #[command(flatten)]
     pub(crate) output: Output,
 }
@@ -393,13 +311,6 @@ fn parse_threads(text: &str) -> Result<usize, String> {
     }
 }
 
-fn parse_cost(text: &str) -> Result<f64, String> {
-    match text.parse() {
-        Ok(ns) if (0.001..=1e9).contains(&ns) => Ok(ns),
-        _ => Err("it must be a number of nanoseconds from 0.001 to 1000000000".into()),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -428,14 +339,10 @@ mod tests {
         assert_eq!(parse_mutators("256"), Ok(256));
         assert_eq!(parse_threads("256"), Ok(256));
         assert!(parse_threads("257").is_err());
-        assert_eq!(parse_cost("250.5"), Ok(250.5));
         for wrong in ["", "0", "-1", "some", "1.5", "99999999999999999999"] {
             assert!(parse_request(wrong).unwrap_err().contains("number of pages"), "{wrong}");
             assert!(parse_mutators(wrong).unwrap_err().contains("number of mutators"), "{wrong}");
             assert!(parse_threads(wrong).unwrap_err().contains("number of threads"), "{wrong}");
-        }
-        for wrong in ["", "0", "-1", "NaN", "inf", "1e10"] {
-            assert!(parse_cost(wrong).unwrap_err().contains("nanoseconds"), "{wrong}");
         }
     }
 }

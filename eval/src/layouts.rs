@@ -10,7 +10,7 @@
 //! | `bits` | copying bits to any bit address |
 //! | `attached` | a heap with this thread's mutator |
 //! | `objects` | a heap that objects of the types are allocated from |
-//! | `patterns` | patterns of pointers, as programs and in the older form |
+//! | `patterns` | long patterns of pointers, as programs and in the older form |
 //! | `recursive` | the older form of programs |
 //! | `report` | the report, and its JSON |
 //! | `tables` | its tables |
@@ -19,7 +19,7 @@ mod attached;
 mod bits;
 mod forms;
 mod objects;
-pub(crate) mod patterns;
+mod patterns;
 mod recursive;
 mod report;
 mod tables;
@@ -35,7 +35,6 @@ use report::Report;
 pub(crate) fn run(args: &Layouts) -> Result<(), CommandError> {
     let (bar, clock) = (Progress::new(), Clock::new());
     let mut patterns = patterns::all()?;
-    patterns.retain(|pattern| pattern.go.is_some());
     let mut types: Vec<Forms> = types::ALL.iter().map(Forms::new).collect::<Result<_, _>>()?;
     let mut objects = Objects::new(&types::ALL)?;
     rounds(args.runs.k, &bar, 1, |measuring| {
@@ -47,5 +46,5 @@ pub(crate) fn run(args: &Layouts) -> Result<(), CommandError> {
         Ok(())
     })?;
     bar.finish();
-    args.output.show("layouts", &Report::new(args, &types, &objects, &patterns))
+    args.output.show(&Report::new(args, &types, &objects, &patterns))
 }

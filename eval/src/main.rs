@@ -4,7 +4,7 @@
 //! | subcommand | document |
 //! |---|---|
 //! | `pages`, `replay`, `simulate` | Knyszek and Clements, "Proposal: Scaling the Go page allocator" (2019) |
-//! | `layouts`, `decode` | Cox, Go commit 512f75e8, "replace GC programs with simpler encoding, faster decoder" (2015) |
+//! | `layouts` | Cox, Go commit 512f75e8, "replace GC programs with simpler encoding, faster decoder" (2015) |
 //! | `policy` | none: it plays programs through the policies of the collector |
 //! | `allocation` | D's "GC optimizations, round 3" (2012) |
 //!
@@ -21,13 +21,11 @@
 //! | `replay` | `replay`: timed allocation from samples until no page is left |
 //! | `simulate` | `simulate`: orders of release, and the pages that caches add |
 //! | `layouts` | `layouts`: the cost of describing an object's pointers |
-//! | `decode` | `decode`: how fast programs become bits |
 //! | `policy` | `policy`: programs under the policies of the collector |
 //! | `allocation` | `allocation`: a lock around every allocation, compared with memory of the thread |
 
 mod allocation;
 mod args;
-mod decode;
 mod draw;
 mod layouts;
 mod moments;
@@ -41,17 +39,12 @@ use args::{Args, Command};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    heapwood_report::program::main("heapwood-eval", |Args { command }: Args| {
-        let (name, output) = command.output();
-        output.check(name)?;
-        match &command {
-            Command::Pages(args) => pages::run(args),
-            Command::Replay(args) => replay::run(args),
-            Command::Simulate(args) => simulate::run(args),
-            Command::Layouts(args) => layouts::run(args),
-            Command::Decode(args) => decode::run(args),
-            Command::Allocation(args) => allocation::run(args),
-            Command::Policy(args) => policy::run(args),
-        }
+    heapwood_report::program::main("heapwood-eval", |Args { command }: Args| match &command {
+        Command::Pages(args) => pages::run(args),
+        Command::Replay(args) => replay::run(args),
+        Command::Simulate(args) => simulate::run(args),
+        Command::Layouts(args) => layouts::run(args),
+        Command::Allocation(args) => allocation::run(args),
+        Command::Policy(args) => policy::run(args),
     })
 }

@@ -10,22 +10,16 @@
 //! | `fresh` | streams of allocations from pages never used |
 //! | `frees` | streams of frees from a full heap |
 //! | `holes` | streams and pairs on heaps with holes |
-//! | `mix` | runs freed and allocated in turn |
-//! | `threads` | one and two threads on one heap |
-//! | `sharing` | acquisitions of the lock, and the time inside |
 //! | `report` | the report, and its JSON |
 //! | `tables` | its tables |
 
 mod frees;
 mod fresh;
 mod holes;
-mod mix;
 mod record;
 mod report;
-mod sharing;
 mod states;
 mod tables;
-mod threads;
 
 use crate::args::Pages;
 use crate::timing::{Clock, rounds};
@@ -37,22 +31,17 @@ use heapwood_report::legible::complain;
 use heapwood_report::machine::available_memory;
 use heapwood_report::size::{exact, show};
 use holes::Holes;
-use mix::Mix;
 use record::{Access, Record, State};
 use report::{Report, Skipped};
-use sharing::Sharing;
 use states::{Bare, Fresh, Shared, tables_bytes};
-use threads::Threads;
 
-/// The heaps of a size at once: three that stay, and one that is made again in every round.
-const AT_ONCE: u64 = 4;
+/// The heaps of a size at once: two that stay, and one that is made again in every round.
+const AT_ONCE: u64 = 3;
 
 pub(crate) fn run(args: &Pages) -> Result<(), CommandError> {
     let bar = Progress::new();
     let clock = Clock::new();
     let (mut heaps, skipped) = make(&args.heaps(), &bar)?;
-    bar.show("threads and acquisitions of the lock".into());
-    let (mut threads, mut sharing) = (Threads::new()?, Sharing::new()?);
     rounds(args.runs.k, &bar, heaps.len(), |measuring| {
         for heap in &mut heaps {
             bar.show(heap.name());
@@ -62,15 +51,12 @@ pub(crate) fn run(args: &Pages) -> Result<(), CommandError> {
             heap.round(&clock)?;
             bar.advance();
         }
-        bar.show("threads and acquisitions of the lock".into());
-        threads.round(&clock, measuring)?;
-        sharing.round(&clock, measuring)
+        Ok(())
     })?;
     bar.finish();
 
     let measured: Vec<(PageCount, Record)> = heaps.into_iter().map(|heap| (heap.size, heap.record)).collect();
-    args.output
-        .show("pages", &Report::new(args, &clock, &measured, skipped, threads.outcomes(), sharing.outcomes()))
+    args.output.show(&Report::new(args, &clock, &measured, skipped))
 }
 
 /// The heaps of these sizes, and the sizes whose tables do not fit into memory.
@@ -116,27 +102,21 @@ struct Heap {
     orders: Orders,
     checkerboard: Holes,
     random: Holes,
-    mix: Mix,
 }
 
 impl Heap {
     fn new(size: PageCount) -> Result<Heap, CommandError> {
-        let (checkerboard, others) = std::thread::scope(|scope| {
-            // It takes as long as the others together.
+        let (checkerboard, random) = std::thread::scope(|scope| {
             let checkerboard = scope.spawn(|| states::checkerboard(size));
-            let random = states::random_pages(size);
-            let others = random.and_then(|random| Ok((random, states::random_runs(size, mix::MOST_RUNS)?)));
-            (checkerboard.join(), others)
+            (checkerboard.join(), states::random_pages(size))
         });
         let checkerboard = checkerboard.map_err(|_| CommandError::run("a thread ended early"))??;
-        let (random, (runs, some)) = others?;
         Ok(Heap {
             size,
             record: Record::default(),
             orders: Orders::new(size),
             checkerboard: Holes::new(State::Checkerboard, checkerboard),
-            random: Holes::new(State::RandomPages, random),
-            mix: Mix::new(runs, some),
+            random: Holes::new(State::RandomPages, random?),
         })
     }
 
@@ -146,7 +126,7 @@ impl Heap {
 
     /// One pass of everything.
     fn round(&mut self, clock: &Clock) -> Result<(), CommandError> {
-        let Heap { size, record, orders, checkerboard, random, mix } = self;
+        let Heap { size, record, orders, checkerboard, random } = self;
         let mut heap = Fresh::<Bare>::new(*size);
         fresh::bare(&mut heap, *size, clock, record)?;
         frees::round(&mut heap.into_full()?, *size, orders, Access::Bare, clock, record)?;
@@ -164,7 +144,7 @@ impl Heap {
                 random.allocate(pages, how, clock, record)?;
             }
         }
-        mix.round(clock, record)
+        Ok(())
     }
 }
 
@@ -178,6 +158,6 @@ mod tests {
         assert_eq!(lacking(small, 1 << 20), None);
         assert_eq!(lacking(large, 4 << 30), None);
         let why = lacking(large, 1 << 30).unwrap();
-        assert!(why.contains("4 times at once") && why.contains("1.0 GiB of memory left"), "{why}");
+        assert!(why.contains("3 times at once") && why.contains("1.0 GiB of memory left"), "{why}");
     }
 }

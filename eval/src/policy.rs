@@ -46,7 +46,7 @@ pub(crate) fn run(args: &Policy) -> Result<(), CommandError> {
     let rows = programs.iter().map(|program| Row { name: program.name.clone(), played: play(program, true) });
     let report =
         Report { header: Header::now("heapwood-eval policy".to_string(), 1), programs: rows.collect() };
-    args.output.show("policy", &report)
+    args.output.show(&report)
 }
 
 impl fmt::Display for Report {

@@ -73,7 +73,7 @@ pub(crate) fn run(args: &Replay) -> Result<(), CommandError> {
         Ok(())
     })?;
     bar.finish();
-    args.output.show("replay", &report(args, &moments, &cases))
+    args.output.show(&report(args, &moments, &cases))
 }
 
 fn report(args: &Replay, moments: &[Moment], cases: &[Case<'_>]) -> Report {

@@ -1,11 +1,10 @@
 //! `heapwood-eval simulate`: two experiments on samples of real heaps: orders of returning free pages to the kernel,
-//! and the pages that page caches add to a heap. Invariant: with given costs, the result depends only on the samples.
+//! and the pages that page caches add to a heap. Invariant: the result depends only on the samples.
 //! Simulated time over samples of real heaps is from "Proposal: Scaling the Go page allocator" (Knyszek and Clements,
 //! 2019).
 //!
 //! | module | content |
 //! |---|---|
-//! | `cost` | the cost of a release |
 //! | `policies` | the choice of the next chunk, and of its pages |
 //! | `heap` | the pages, and the policies' view of them |
 //! | `live` | the runs in use of a program |
@@ -14,7 +13,6 @@
 //! | `report` | the report, as tables and JSON |
 //! | `plot` | the same as a picture |
 
-mod cost;
 mod heap;
 mod live;
 mod mutators;
@@ -25,7 +23,6 @@ mod report;
 
 use crate::args::Simulate;
 use crate::moments::{self, Moment};
-use cost::Cost;
 use heapwood_report::CommandError;
 use heapwood_report::output::{check_writable, write_picture};
 use report::{Report, SampleReport};
@@ -35,22 +32,21 @@ pub(crate) fn run(args: &Simulate) -> Result<(), CommandError> {
     if let Some(path) = &args.plot {
         check_writable(path, "picture")?;
     }
-    let cost = Cost::of(args)?;
     let simulate = |Moment { source, sample }: Moment| {
         let releases = match source.releasable_pages {
             0 => Vec::new(),
-            _ => releases::simulate(&sample, cost, args.steps_per_ms)?,
+            _ => releases::simulate(&sample)?,
         };
         let live_pages = mutators::live_pages(&sample);
         let caches = mutators::simulate(&sample, &args.mutators)?;
         Ok(SampleReport { source, releases, live_pages, caches })
     };
     let samples = moments.into_iter().map(simulate).collect::<Result<_, CommandError>>()?;
-    let report = Report { cost, steps_per_ms: args.steps_per_ms, samples };
+    let report = Report { samples };
     if let Some(path) = &args.plot {
         write_picture(path, plot::draw(&report))?;
     }
-    args.output.show("simulate", &report)
+    args.output.show(&report)
 }
 
 /// Constructed samples.

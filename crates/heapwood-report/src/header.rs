@@ -30,11 +30,6 @@ impl Header {
     }
 }
 
-/// Today's date, in UTC: `2026-11-22`.
-pub fn today() -> String {
-    day(&now()).to_string()
-}
-
 fn now() -> String {
     humantime::format_rfc3339_seconds(SystemTime::now()).to_string()
 }

@@ -1,10 +1,9 @@
-//! The locks around an allocation. Invariant: a thread that waits for a lock is in a blocking region, or polls: the
+//! The locks around an allocation. Invariant: a thread that waits for a lock is in a blocking region: the
 //! holder may be collecting, and would wait for it.
 
 use heapwood::Mutator;
-use std::hint::spin_loop;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::hint::black_box;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A lock around an allocation.
 pub(super) trait Lock: Default + Sync {
@@ -70,73 +69,36 @@ impl Lock for Exclusive {
     }
 }
 
-/// A spin lock, on its own cache line. After many tries a thread yields: there may be more threads than cores.
+/// A mutex as a class of D has it: made when it is first used, behind an indirection, and called virtually.
 #[derive(Default)]
-#[repr(align(128))]
-pub(super) struct Spin(AtomicBool);
+pub(super) struct Monitor(OnceLock<Box<dyn Hold>>);
 
-impl Spin {
-    const LOOKS: u32 = 100;
+trait Hold: Send + Sync {
+    fn hold(&self, m: &Mutator, f: &mut dyn FnMut());
+}
 
-    #[cold]
+impl Hold for Exclusive {
     #[inline(never)]
-    fn wait(&self, m: &Mutator) {
-        let mut looks = 0;
-        while self.0.swap(true, Ordering::Acquire) {
-            while self.0.load(Ordering::Relaxed) {
-                m.safepoint();
-                looks += 1;
-                if looks % Self::LOOKS == 0 { std::thread::yield_now() } else { spin_loop() }
-            }
-        }
+    fn hold(&self, m: &Mutator, f: &mut dyn FnMut()) {
+        self.with(m, f);
     }
 }
 
-impl Lock for Spin {
-    const NAME: &'static str = "spin";
+impl Lock for Monitor {
+    const NAME: &'static str = "monitor";
 
     #[inline(always)]
     fn with<R>(&self, m: &Mutator, f: impl FnOnce() -> R) -> R {
-        if self.0.swap(true, Ordering::Acquire) {
-            self.wait(m);
-        }
-        let result = f();
-        self.0.store(false, Ordering::Release);
-        result
-    }
-}
-
-/// The reader's side of the standard library's reader-writer lock: allocations exclude only a collector, which would be
-/// the writer. Here is no writer, because the heap's own protocol stops the threads. So this is a lower bound of the
-/// reader's cost.
-#[derive(Default)]
-pub(super) struct ReadersSide(RwLock<()>);
-
-impl ReadersSide {
-    #[cold]
-    #[inline(never)]
-    fn wait(&self, m: &Mutator) -> RwLockReadGuard<'_, ()> {
-        m.blocking(|| self.0.read().unwrap_or_else(PoisonError::into_inner))
-    }
-}
-
-impl Lock for ReadersSide {
-    const NAME: &'static str = "reader";
-
-    #[inline(always)]
-    fn with<R>(&self, m: &Mutator, f: impl FnOnce() -> R) -> R {
-        let _guard = match self.0.try_read() {
-            Ok(guard) => guard,
-            Err(_) => self.wait(m),
-        };
-        f()
+        let (mut f, mut result) = (Some(f), None);
+        let lock = self.0.get_or_init(|| Box::new(Exclusive::default()));
+        black_box(lock).hold(m, &mut || result = f.take().map(|f| f()));
+        result.expect("it was called")
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::WAYS;
-    use super::super::recursive::{Monitor, Recursive};
     use super::*;
     use heapwood::{Config, Heap};
     use std::cell::UnsafeCell;
@@ -177,19 +139,7 @@ mod tests {
     #[test]
     fn locks_exclude_and_let_the_holder_collect() {
         excludes::<Exclusive>();
-        excludes::<Spin>();
         excludes::<Monitor>();
-        excludes::<Recursive>();
-    }
-
-    #[test]
-    fn readers_do_not_exclude_each_other() {
-        // SAFETY: no object is allocated.
-        let heap = unsafe { Heap::new(Config::DEFAULT) }.unwrap();
-        let m = heap.attach().unwrap();
-        let lock = ReadersSide::default();
-        assert!(lock.with(&m, || lock.0.try_read().is_ok() && lock.0.try_write().is_err()));
-        assert!(lock.0.try_write().is_ok());
     }
 
     #[test]

@@ -1,5 +1,4 @@
-//! Heaps for the allocation of objects of each type, and of pointer-free objects of the same size. In one heap a type
-//! has its own spans, in the other all types share them. Invariant: only allocation is timed. Every stretch begins
+//! A heap for the allocation of objects of each type, and of pointer-free objects of the same size. Invariant: only allocation is timed. Every stretch begins
 //! after a collection that leaves nothing, and ends before the next one is due. No object is ever written, so all
 //! memory stays zero.
 
@@ -8,8 +7,8 @@ use super::forms::{Kind, kind, mask, unroll};
 use super::types::Type;
 use crate::timing::{Clock, Series};
 use heapwood_gc::settings::options::Generational;
-use heapwood_gc::{AllocError, Config, Mutator, ObjectType};
-use heapwood_heap::{Address, ObjectRef, Scan, ScanKind, SizeClass, Space};
+use heapwood_gc::{AllocError, Config, ObjectType};
+use heapwood_heap::{Scan, SizeClass};
 use heapwood_layout::{TypeDescriptor, WORD};
 use heapwood_report::CommandError;
 use std::hint::black_box;
@@ -29,9 +28,6 @@ const CONFIG: Config = Config::DEFAULT
     .conservative_stacks(false)
     .generational(Generational::Off);
 
-/// The objects that layouts are written for in turn.
-const CELLS: usize = 8;
-
 /// A type, and the pointer-free object that it is compared with.
 pub(super) struct Pair {
     typed: ObjectType,
@@ -40,28 +36,10 @@ pub(super) struct Pair {
     pub(super) zeroed: bool,
     pub(super) typed_ns: Series,
     pub(super) bare_ns: Series,
-    /// The types with a size class, and cells in spans.
-    pub(super) span: Option<SpanCost>,
-    pub(super) rare: Option<Rare>,
-}
-
-/// Nanoseconds to take a span.
-pub(super) struct SpanCost {
-    pub(super) cells: usize,
-    pub(super) ns: Series,
-}
-
-/// The type in the heap with shared spans, if it shares them.
-pub(super) struct Rare {
-    typed: ObjectType,
-    pub(super) allocate_ns: Series,
-    /// Nanoseconds to write the layout of an object.
-    pub(super) write_ns: Series,
 }
 
 pub(super) struct Objects {
-    own: Attached,
-    mixed: Attached,
+    heap: Attached,
     pub(super) pairs: Vec<Pair>,
 }
 
@@ -75,50 +53,25 @@ fn heap() -> Result<Attached, CommandError> {
 
 impl Objects {
     pub(super) fn new(types: &'static [Type]) -> Result<Objects, CommandError> {
-        let (own, mixed) = (heap()?, heap()?);
-        mixed.heap().space().set_always_shared(true);
-        let pairs = types.iter().map(|ty| Pair::new(&own, &mixed, ty)).collect::<Result<_, _>>()?;
-        Ok(Objects { own, mixed, pairs })
+        let heap = heap()?;
+        let pairs = types.iter().map(|ty| Pair::new(&heap, ty)).collect::<Result<_, _>>()?;
+        Ok(Objects { heap, pairs })
     }
 
     /// A stretch of every type.
     pub(super) fn round(&mut self, clock: &Clock, measuring: bool) -> Result<(), CommandError> {
-        let Objects { own, mixed, pairs } = self;
-        let mutator = own.mutator();
+        let Objects { heap, pairs } = self;
+        let mutator = heap.mutator();
         for pair in pairs {
             let n = times(pair.typed.size());
-            let typed = time(clock, own, n, pair.typed, |ty| mutator.allocate(ty))?;
+            let typed = time(clock, heap, n, pair.typed, |ty| mutator.allocate(ty))?;
             let bare = match pair.zeroed {
-                true => time(clock, own, n, pair.bare, |ty| mutator.allocate_zeroed(ty))?,
-                false => time(clock, own, n, pair.bare, |ty| mutator.allocate(ty))?,
+                true => time(clock, heap, n, pair.bare, |ty| mutator.allocate_zeroed(ty))?,
+                false => time(clock, heap, n, pair.bare, |ty| mutator.allocate(ty))?,
             };
             if measuring {
                 pair.typed_ns.push(typed);
                 pair.bare_ns.push(bare);
-            }
-            if let (Some(span), Some(class)) = (&mut pair.span, SizeClass::of(pair.typed.size())) {
-                let (spans, cell) = (times(class.span_pages().bytes()), class.cell_size());
-                let ns = time(clock, own, spans, pair.typed, |ty| use_up(mutator, ty, cell))?;
-                if measuring {
-                    span.ns.push(ns);
-                }
-            }
-            if let Some(rare) = &mut pair.rare {
-                let ns = time(clock, mixed, n, rare.typed, |ty| mixed.mutator().allocate(ty))?;
-                if measuring {
-                    rare.allocate_ns.push(ns);
-                }
-                let (space, shape) = (mixed.heap().space(), rare.typed.shape());
-                let mut cells = [ObjectRef::new(0); CELLS];
-                for cell in &mut cells {
-                    *cell = mixed.mutator().allocate(rare.typed).map_err(CommandError::run)?.into();
-                }
-                rare.write_ns.round(clock, measuring, |times| {
-                    for k in 0..times {
-                        // SAFETY: this thread, the heap's only one, allocated the cells for the type just now.
-                        unsafe { black_box(space).layouts().write_only_layout(shape, cells[k % CELLS]) };
-                    }
-                });
             }
         }
         Ok(())
@@ -126,15 +79,12 @@ impl Objects {
 }
 
 impl Pair {
-    fn new(own: &Attached, mixed: &Attached, ty: &Type) -> Result<Pair, CommandError> {
-        let (typed, zeroed) = Self::typed(own, ty)?;
+    fn new(heap: &Attached, ty: &Type) -> Result<Pair, CommandError> {
+        let (typed, zeroed) = Self::typed(heap, ty)?;
         let bare = TypeDescriptor::no_pointers(typed.size()).map_err(CommandError::run)?;
-        let bare = own.heap().types().register(&bare).map_err(CommandError::run)?;
-        let span = SizeClass::of(typed.size())
-            .map(|class| SpanCost { cells: class.span_cells(), ns: Series::new() });
-        let rare = Rare::new(mixed, ty)?;
+        let bare = heap.heap().types().register(&bare).map_err(CommandError::run)?;
         let (typed_ns, bare_ns) = (Series::new(), Series::new());
-        Ok(Pair { typed, bare, zeroed, typed_ns, bare_ns, span, rare })
+        Ok(Pair { typed, bare, zeroed, typed_ns, bare_ns })
     }
 
     /// The type in a heap, and whether its objects are zeroed.
@@ -171,49 +121,6 @@ impl Pair {
             }
         })
     }
-}
-
-impl Rare {
-    /// The type in a heap with shared spans. `None` if the type has its own spans there, too. Its layout was checked.
-    fn new(mixed: &Attached, ty: &Type) -> Result<Option<Rare>, CommandError> {
-        let (typed, _) = Pair::typed(mixed, ty)?;
-        if SizeClass::of(typed.size()).is_none() {
-            return Ok(None);
-        }
-        let object = mixed.mutator().allocate(typed).map_err(CommandError::run)?.as_ptr() as usize;
-        let space = mixed.heap().space();
-        let span = space.find_span(Address::new(object)).expect("an object lies in a span");
-        let expected = unroll(&ty.program().map_err(CommandError::run)?.program());
-        // SAFETY: the object was allocated just now, in a span with numbers.
-        let number = || unsafe { space.layouts().numbered_entry(ObjectRef::new(object)) }.shape();
-        match space.layouts().shape(span.shape()).kind() {
-            ScanKind::Numbered if number() == typed.shape() => {}
-            ScanKind::Bits if bits(space, object, expected.len(), ty.words()) == expected => {}
-            ScanKind::Bits | ScanKind::Numbered => {
-                return Err(CommandError::run(format!("{}: a heap writes another layout", ty.name)));
-            }
-            _ => return Ok(None),
-        }
-        Ok(Some(Rare { typed, allocate_ns: Series::new(), write_ns: Series::new() }))
-    }
-}
-
-/// The pointer bits of an object, in `len` words.
-fn bits(space: &Space, object: usize, len: usize, words: usize) -> Vec<u64> {
-    let mut bits = vec![0; len];
-    let mut note = |slot: usize| bits[(slot - object) / WORD / 64] |= 1 << ((slot - object) / WORD % 64);
-    // SAFETY: the object exists, in a span of bits.
-    unsafe { space.layouts().pointer_bits().for_each(object..object + words * WORD, &mut note) };
-    bits
-}
-
-/// Takes a span, and all its cells at once.
-fn use_up(mutator: &Mutator, ty: ObjectType, cell: usize) -> Result<NonNull<u8>, AllocError> {
-    let first = mutator.reserve_slow(ty.shape(), cell)?;
-    let buffer = mutator.buffer(ty.shape());
-    // SAFETY: all cells of the run, which are never read.
-    unsafe { buffer.commit(first, buffer.room()) };
-    Ok(first)
 }
 
 /// The number of objects of `bytes` bytes in a stretch.

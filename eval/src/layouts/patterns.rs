@@ -101,7 +101,7 @@ impl Pattern {
         Ok(Pattern { name, words, bytes, go, old, out, decode: Series::new(), older: Series::new() })
     }
 
-    /// A stretch of decoding the program.
+    /// A stretch of decoding the program, and one of interpreting the older form, bit by bit.
     pub(crate) fn round(&mut self, clock: &Clock, measuring: bool) {
         let Ok(program) = Program::check(&self.bytes, self.words) else { return };
         self.decode.round(clock, measuring, |times| {
@@ -109,10 +109,6 @@ impl Pattern {
                 black_box(&program).decode(black_box(&mut self.out), 0);
             }
         });
-    }
-
-    /// A stretch of interpreting the older form, bit by bit.
-    pub(crate) fn older_round(&mut self, clock: &Clock, measuring: bool) {
         self.older.round(clock, measuring, |times| {
             for _ in 0..times {
                 black_box(&self.old).decode(black_box(&mut self.out), 0);

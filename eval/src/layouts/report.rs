@@ -32,14 +32,6 @@ pub(super) struct Row {
     pub(super) allocate_no_pointers_ns: Spread,
     /// Both are zeroed.
     pub(super) zeroed: bool,
-    /// The cost of the layout of each object in spans of its own: none.
-    pub(super) layout_bytes_written: usize,
-    /// The cost of taking a span of the type, and the objects in it.
-    pub(super) span_ns: Option<Spread>,
-    pub(super) span_objects: Option<usize>,
-    /// Allocation while layouts share spans, if this one may; and writing its layout alone.
-    pub(super) rare_ns: Option<Spread>,
-    pub(super) rare_layout_ns: Option<Spread>,
     pub(super) decode_ns: Spread,
     pub(super) copy_mask_ns: Spread,
     pub(super) recursive_ns: Spread,
@@ -56,25 +48,22 @@ pub(super) struct RateRow {
     pub(super) bits: u64,
     pub(super) program_bytes: usize,
     pub(super) bits_per_ns: Spread,
-    pub(super) quoted: QuotedRate,
-}
-
-/// Published measurements of others.
-#[derive(Serialize)]
-pub(super) struct QuotedRate {
-    /// The best pass of Go 1.26.
-    pub(super) go_1_26_best_bits_per_ns: f64,
+    /// Of the older form.
+    pub(super) older_bits_per_ns: Spread,
+    /// The best pass of Go 1.26, a published measurement.
+    pub(super) quoted_go_1_26_best_bits_per_ns: Option<f64>,
 }
 
 impl RateRow {
-    fn of(pattern: &Pattern) -> Option<RateRow> {
-        Some(RateRow {
+    fn of(pattern: &Pattern) -> RateRow {
+        RateRow {
             name: pattern.name,
             bits: pattern.words,
             program_bytes: pattern.bytes.len(),
             bits_per_ns: pattern.decode.rate(pattern.words as f64),
-            quoted: QuotedRate { go_1_26_best_bits_per_ns: pattern.go? },
-        })
+            older_bits_per_ns: pattern.older.rate(pattern.words as f64),
+            quoted_go_1_26_best_bits_per_ns: pattern.go,
+        }
     }
 }
 
@@ -99,11 +88,6 @@ impl Report {
                     allocate_ns: pair.typed_ns.spread(),
                     allocate_no_pointers_ns: pair.bare_ns.spread(),
                     zeroed: pair.zeroed,
-                    layout_bytes_written: 0,
-                    span_ns: pair.span.as_ref().map(|span| span.ns.spread()),
-                    span_objects: pair.span.as_ref().map(|span| span.cells),
-                    rare_ns: pair.rare.as_ref().map(|rare| rare.allocate_ns.spread()),
-                    rare_layout_ns: pair.rare.as_ref().map(|rare| rare.write_ns.spread()),
                     decode_ns: forms.decode.spread(),
                     copy_mask_ns: forms.copy.spread(),
                     recursive_ns: forms.recursive.spread(),
@@ -113,7 +97,7 @@ impl Report {
                     quoted: forms.ty.quoted,
                 })
                 .collect(),
-            rates: patterns.iter().filter_map(RateRow::of).collect(),
+            rates: patterns.iter().map(RateRow::of).collect(),
         }
     }
 }

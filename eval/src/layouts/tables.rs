@@ -31,19 +31,7 @@ fn cell(spread: Spread) -> String {
 }
 
 fn allocation(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
-    let header = [
-        "",
-        "bytes",
-        "described by",
-        "allocate",
-        "no pointers",
-        "zeroed",
-        "span",
-        "of objects",
-        "rare",
-        "its layout",
-        "quoted: Go 1.26",
-    ];
+    let header = ["", "bytes", "described by", "allocate", "no pointers", "zeroed", "quoted: Go 1.26"];
     let mut table = table(&header);
     for row in &report.types {
         table.add_row([
@@ -53,10 +41,6 @@ fn allocation(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             cell(row.allocate_ns),
             cell(row.allocate_no_pointers_ns),
             if row.zeroed { "both" } else { "neither" }.into(),
-            row.span_ns.map_or("-".into(), cell),
-            row.span_objects.map_or("-".into(), |n| n.to_string()),
-            row.rare_ns.map_or("-".into(), cell),
-            row.rare_layout_ns.map_or("-".into(), cell),
             number(row.quoted.go_1_26_ns),
         ]);
     }
@@ -72,11 +56,7 @@ fn allocation(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
              own layout, without collections. The span has the layout, so nothing is written for the layout of an object.\n\
              zeroed: neither: both are uninitialised, for the caller to write; they differ by noise. both: the heap zeroes objects\n\
              that the caller may not write whole, so for a fair comparison it zeroes those without pointers,\n\
-             too. Up to 32 KiB it zeroes a run of cells at once, and pointer-free objects one by one, which is the difference.\n\
-             span: taking a span of the type, with its number of objects (zeroed, where objects are); a part of \"allocate\".\n\
-             rare: an object while its layout is rare and shares spans with others: each takes the slow path, is zeroed, and\n\
-             has its layout written: its pointers as bits, or a number (of 192 bytes and more, programs apart). its layout:\n\
-             this alone. -: objects that always have spans or pages of their own."
+             too. Up to 32 KiB it zeroes a run of cells at once, and pointer-free objects one by one, which is the difference."
     )?;
     writeln!(f, "Go 1.26: its SetType benchmark: the runtime's work for the layout of an object.")
 }
@@ -132,7 +112,7 @@ fn layouts(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
 }
 
 fn rates(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
-    let header = ["", "bits", "program bytes", "bits/ns", "quoted: Go 1.26, best"];
+    let header = ["", "bits", "program bytes", "bits/ns", "older", "quoted: Go 1.26, best"];
     let mut table = table(&header);
     for row in &report.rates {
         table.add_row([
@@ -140,7 +120,8 @@ fn rates(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
             row.bits.to_string(),
             row.program_bytes.to_string(),
             cell(row.bits_per_ns),
-            number(row.quoted.go_1_26_best_bits_per_ns),
+            cell(row.older_bits_per_ns),
+            row.quoted_go_1_26_best_bits_per_ns.map_or("-".into(), number),
         ]);
     }
     writeln!(
@@ -151,5 +132,8 @@ fn rates(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
              {table}\n\
              "
     )?;
-    writeln!(f, "Quoted is the best of Go's passes: compare it with the largest number in parentheses.")
+    writeln!(
+        f,
+        "older: the older form, interpreted bit by bit. Quoted is the best of Go's passes: compare it with the largest number in parentheses."
+    )
 }

@@ -20,8 +20,6 @@ pub(super) enum State {
     Checkerboard,
     /// 90 % of the pages are in use, each at random.
     RandomPages,
-    /// 90 % of the pages are in use, in runs of 1 to 16 pages.
-    RandomRuns,
 }
 
 /// The repeated operation.
@@ -36,8 +34,6 @@ pub(super) enum Operation {
     FreeEveryOther,
     /// An operation is a page.
     FreeEveryOtherInBatches,
-    /// A free of a random run, and an allocation of 1 to 16 pages: one operation.
-    Mix,
 }
 
 /// The path of a request.

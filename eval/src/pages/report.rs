@@ -3,7 +3,6 @@
 
 use super::record::{Access, Record, State, Stream};
 use super::states::tables_bytes;
-use super::{sharing, threads};
 use crate::args::Pages;
 use crate::timing::Clock;
 use heapwood_pages::PageCount;
@@ -24,8 +23,6 @@ pub(super) struct Report {
     pub(super) skipped: Vec<Skipped>,
     pub(super) streams: Vec<Row>,
     pub(super) flatness: Vec<Flatness>,
-    pub(super) threads: Vec<threads::Outcome>,
-    pub(super) sharing: Vec<sharing::Outcome>,
 }
 
 /// A heap that was measured.
@@ -79,8 +76,6 @@ impl Report {
         clock: &Clock,
         measured: &[(PageCount, Record)],
         skipped: Vec<Skipped>,
-        threads: Vec<threads::Outcome>,
-        sharing: Vec<sharing::Outcome>,
     ) -> Report {
         let heaps: Vec<String> =
             args.heaps().into_iter().map(|bytes| exact(bytes).replace(' ', "")).collect();
@@ -93,8 +88,6 @@ impl Report {
             skipped,
             flatness: streams.iter().filter_map(Flatness::of).collect(),
             streams,
-            threads,
-            sharing,
         }
     }
 }

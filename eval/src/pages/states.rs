@@ -227,32 +227,6 @@ fn one_in_ten(random: &mut Random) -> u64 {
     )
 }
 
-/// Runs of 1 to 16 pages, one in ten free; and at most `most` of the runs in use, from all parts of the heap.
-pub(super) fn random_runs(size: PageCount, most: usize) -> Result<(Bare, Vec<Pages>), CommandError> {
-    // A run has 8.5 pages on average, a little less where chunks cut runs.
-    let every = (size.0 / 8).div_ceil(most);
-    let (mut random, mut some, mut met) = (Random::new(), Vec::new(), 0usize);
-    let pages = with_holes(size, |chunk| {
-        let mut free = [0; CHUNK / 64];
-        let mut place = 0;
-        while place < CHUNK {
-            let draw = random.next_u64();
-            let count = ((draw >> 60) as usize + 1).min(CHUNK - place);
-            if (draw as u32).is_multiple_of(10) {
-                (place..place + count).for_each(|page| free[page / 64] |= 1 << (page % 64));
-            } else {
-                met += 1;
-                if met.is_multiple_of(every) {
-                    some.push((PageIndex(chunk * CHUNK + place), PageCount(count)));
-                }
-            }
-            place += count;
-        }
-        free
-    })?;
-    Ok((pages, some))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -271,16 +245,6 @@ mod tests {
         pages.is_valid().unwrap();
         let share = pages.stats().free.0 as f64 / (200 * CHUNK) as f64;
         assert!((share - 0.1).abs() < 0.01, "{share}");
-
-        let (pages, some) = random_runs(PageCount(200 * CHUNK), 1000).unwrap();
-        pages.is_valid().unwrap();
-        let share = pages.free_pages().0 as f64 / (200 * CHUNK) as f64;
-        assert!((share - 0.1).abs() < 0.02, "{share}");
-        assert!((500..=1000).contains(&some.len()), "{}", some.len());
-        for (first, count) in some {
-            assert!((1..=16).contains(&count.0));
-            assert!((first.0..first.0 + count.0).all(|page| pages.is_in_use(PageIndex(page))));
-        }
     }
 
     #[test]

@@ -5,7 +5,6 @@ use super::frees::BATCH;
 use super::fresh::LEAST;
 use super::record::{Access, Operation, State, Stream};
 use super::report::{Report, Row};
-use super::sharing::WRITES_A_VISIT;
 use super::states::LARGE;
 use heapwood_pages::PageCache;
 use heapwood_report::size::exact;
@@ -71,14 +70,7 @@ impl fmt::Display for Report {
             "Checkerboard: every other page in use; the only run is in the last 64 pages of the last chunk:",
             |stream| stream.state == State::Checkerboard,
         )?;
-        section(
-            f,
-            report,
-            "90 % of the pages in use. In the mix they are in runs of 1 to 16 pages:",
-            |stream| matches!(stream.state, State::RandomPages | State::RandomRuns),
-        )?;
-        threads(f, report)?;
-        sharing(f, report)?;
+        section(f, report, "90 % of the pages in use:", |stream| stream.state == State::RandomPages)?;
         flatness(f, report)?;
         for skipped in &report.skipped {
             writeln!(f)?;
@@ -100,60 +92,6 @@ fn section(f: &mut Formatter<'_>, report: &Report, title: &str, of: impl Fn(&Str
     }
     writeln!(f)?;
     writeln!(f, "{title}\n\n{table}")
-}
-
-fn threads(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
-    let mut table = table(&["", "one thread", "visits/1000", "two threads", "visits/1000", "x"]);
-    for one in report.threads.iter().filter(|outcome| outcome.threads == 1) {
-        let same =
-            |o: &&super::threads::Outcome| o.threads == 2 && (o.pages, o.cached) == (one.pages, one.cached);
-        let two = report.threads.iter().find(same);
-        let dash = || "-".to_string();
-        table.add_row([
-            format!("{}, {}", count(one.pages), if one.cached { "cached" } else { "uncached" }),
-            show(one.ns, 1.0),
-            show(one.visits_per_1000, 1.0),
-            two.map_or_else(dash, |two| show(two.ns, 1.0)),
-            two.map_or_else(dash, |two| show(two.visits_per_1000, 1.0)),
-            two.map_or_else(dash, |two| number(two.ns.median / one.ns.median)),
-        ]);
-    }
-    writeln!(
-        f,
-        "\n\
-             Threads on one heap of 1 GiB, each of which allocates until it holds 1024 runs and frees them {BATCH} at a time:\n\
-             nanoseconds an operation of a thread, and acquisitions of the lock for 1000 operations of all of them.\n\
-             \n\
-             {table}"
-    )?;
-    if report.threads.iter().all(|outcome| outcome.threads == 1) {
-        writeln!(f, "\nTwo threads are not measured: this process may use one core only.")?;
-    }
-    Ok(())
-}
-
-fn sharing(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
-    let header = ["a span", "", "locks/MiB", "shared writes/MiB", "ns inside a lock", "ns inside/MiB"];
-    let mut table = table(&header);
-    for case in &report.sharing {
-        table.add_row([
-            count(case.pages),
-            if case.cached { "cached" } else { "uncached" }.into(),
-            number(case.visits_per_mib),
-            number(case.shared_writes_per_mib),
-            show(case.ns_per_visit, 1.0),
-            show(case.ns_per_mib, 1.0),
-        ]);
-    }
-    writeln!(
-        f,
-        "\n\
-             1 GiB allocated in spans and freed by one thread: cached with frees {BATCH} at a time, uncached one by\n\
-             one. An acquisition of the lock is {WRITES_A_VISIT} read-modify-writes on a shared line. The time inside\n\
-             is that of the bare allocator for the same work, with the same caches in the same order, and without the\n\
-             scavenger's index.\n"
-    )?;
-    writeln!(f, "{table}")
 }
 
 fn flatness(f: &mut Formatter<'_>, report: &Report) -> fmt::Result {
@@ -195,7 +133,6 @@ fn name(stream: &Stream) -> String {
         (_, Operation::FreeRandom) => format!("random, {way}"),
         (_, Operation::FreeEveryOther) => format!("every other, {way}"),
         (_, Operation::FreeEveryOtherInBatches) => format!("every other, {BATCH} at a time, {way}"),
-        (_, Operation::Mix) => format!("free a random run, allocate 1 to {pages}, {way}"),
     }
 }
 

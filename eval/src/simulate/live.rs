@@ -6,41 +6,6 @@ use super::heap::CHUNK_PAGES;
 use crate::draw::Draw;
 use heapwood_pages::{PageCount, PageIndex, Snapshot};
 
-/// A longer run counts as several neighbours.
-const LONGEST: usize = 64;
-
-/// The least number of runs for statistics of sizes.
-const TELLING: usize = 32;
-
-/// The sizes that a program requests, by its sample.
-pub(crate) enum Sizes {
-    /// The sizes of the runs in use.
-    OfSample(Vec<usize>),
-    /// For too few runs in use, or only long ones: 1 to 16 pages, mostly small.
-    Small,
-}
-
-impl Sizes {
-    pub(crate) fn of(sample: &Snapshot) -> Sizes {
-        let short = runs_in_use(sample).into_iter().map(|(_, count)| count).filter(|&count| count <= LONGEST);
-        let sizes: Vec<usize> = short.collect();
-        if sizes.len() < TELLING { Sizes::Small } else { Sizes::OfSample(sizes) }
-    }
-
-    pub(crate) fn draw(&self, draw: &mut Draw) -> usize {
-        match self {
-            Sizes::OfSample(sizes) => sizes[draw.below(sizes.len())],
-            Sizes::Small => draw.small_run(),
-        }
-    }
-
-    /// The number of runs that these sizes are from.
-    pub(crate) fn live(&self, sample: &Snapshot, draw: &mut Draw) -> Live {
-        let kept_whole = if matches!(self, Sizes::Small) { 0 } else { LONGEST };
-        Live::new(sample, kept_whole, || self.draw(draw))
-    }
-}
-
 /// The runs in use.
 pub(crate) struct Live {
     runs: Vec<(PageIndex, PageCount)>,
@@ -49,11 +14,11 @@ pub(crate) struct Live {
 
 impl Live {
     /// The runs of a sample. Long ones are cut into random sizes.
-    pub(crate) fn new(sample: &Snapshot, kept_whole: usize, mut size: impl FnMut() -> usize) -> Live {
+    pub(crate) fn new(sample: &Snapshot, mut size: impl FnMut() -> usize) -> Live {
         let mut live = Live { runs: Vec::new(), pages: 0 };
         for (mut first, mut left) in runs_in_use(sample) {
             while left > 0 {
-                let count = if left <= kept_whole { left } else { size().min(left) };
+                let count = size().min(left);
                 live.add(PageIndex(first), PageCount(count));
                 (first, left) = (first + count, left - count);
             }
@@ -123,27 +88,14 @@ mod tests {
     fn every_page_in_use_is_in_one_run() {
         let mut draw = Draw::new();
         let few = sample(vec![chunk(0, &[(3, 2), (100, 300)])]);
-        let sizes = Sizes::of(&few);
-        assert!(matches!(sizes, Sizes::Small));
-        let mut live = sizes.live(&few, &mut draw);
+        let mut live = Live::new(&few, || draw.mixed_run());
         assert_eq!((live.pages(), live.end()), (302, PageIndex(400)));
         let mut pages = Vec::new();
         while let Some((first, count)) = live.take(&mut draw) {
-            assert!((1..=16).contains(&count.0));
             pages.extend(first.0..first.0 + count.0);
         }
         pages.sort_unstable();
         assert_eq!(pages, (3..5).chain(100..400).collect::<Vec<_>>());
         assert_eq!((live.pages(), live.end()), (0, PageIndex(0)));
-    }
-
-    #[test]
-    fn many_short_runs_determine_the_sizes() {
-        let threes: Vec<(usize, usize)> = (0..40).map(|k| (k * 5, 3)).chain([(300, 100)]).collect();
-        let sample = sample(vec![chunk(0, &threes)]);
-        let mut draw = Draw::new();
-        let sizes = Sizes::of(&sample);
-        assert!((0..100).all(|_| sizes.draw(&mut draw) == 3));
-        assert_eq!(sizes.live(&sample, &mut draw).pages(), 220);
     }
 }

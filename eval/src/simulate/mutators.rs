@@ -2,7 +2,7 @@
 //! without caches. Invariant: the sequence of sizes, mutators and freed runs does not depend on the allocator, so two
 //! heaps differ only by their caches.
 
-use super::heap::{CHUNK_PAGES, with_room};
+use super::heap::CHUNK_PAGES;
 use super::live::Live;
 use crate::draw::Draw;
 use crate::moments::{Pages, pages_of};
@@ -13,6 +13,9 @@ use serde::Serialize;
 /// The rounds, each of which allocates as many pages as are in use. The first half only ages the heap.
 const ROUNDS: usize = 20;
 const OLD: usize = ROUNDS / 2;
+
+/// The pages that a simulated heap may grow by: 16 GiB.
+const ROOM: usize = 1 << 21;
 
 /// The percentage of the sample's pages in use.
 const LIVE_PERCENT: usize = 90;
@@ -85,7 +88,7 @@ struct Turns {
 impl Turns {
     fn new(sample: &Snapshot, mutators: usize) -> Result<Turns, CommandError> {
         let mut draw = Draw::new();
-        let live = Live::new(sample, 0, || draw.mixed_run());
+        let live = Live::new(sample, || draw.mixed_run());
         let exist = |words: (&u64, &u64)| (!(words.0 & words.1)).count_ones() as usize;
         let chunk =
             |c: &ChunkSnapshot| (c.chunk.0, c.in_use.iter().zip(&c.scavenged).map(exist).sum::<usize>());
@@ -162,6 +165,12 @@ impl Turns {
         let below = |&(index, pages): &(usize, usize)| pages.min(end.saturating_sub(index * CHUNK_PAGES));
         self.chunks.iter().map(below).sum()
     }
+}
+
+/// The sample in an address range with room to grow.
+fn with_room(sample: &Snapshot) -> Snapshot {
+    let end = sample.chunks.iter().map(|c| (c.chunk.0 + 1) * CHUNK_PAGES).max().unwrap_or(0);
+    Snapshot { reservation: PageCount(sample.reservation.0.max(end + ROOM).min(1 << 35)), ..sample.clone() }
 }
 
 #[cfg(test)]

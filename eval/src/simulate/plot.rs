@@ -1,7 +1,6 @@
 //! The picture of the simulations. Each sample has a panel with a line for each policy: the share of free memory
 //! released, over CPU time, on the idle heap. The last panel has a line for each sample: the pages that caches add.
 
-use super::policies::Policy;
 use super::report::{Report, SampleReport};
 use heapwood_report::picture::{Area, Drawn, FAINT, INK, svg, text, tick};
 use plotters::prelude::*;
@@ -31,7 +30,7 @@ pub(crate) fn draw(report: &Report) -> Result<String, String> {
     let rows = (report.samples.len() + 1).div_ceil(2) as u32;
     svg((WIDTH, HEAD + PANEL * rows), |root| {
         let (head, body) = root.split_vertically(HEAD);
-        title(&head, report)?;
+        title(&head)?;
         let areas = body.split_evenly((rows as usize, 2));
         for (sample, area) in report.samples.iter().zip(&areas) {
             draw_releases(sample, area)?;
@@ -40,9 +39,9 @@ pub(crate) fn draw(report: &Report) -> Result<String, String> {
     })
 }
 
-fn title<'a>(area: &Area<'a>, report: &Report) -> Drawn<'a> {
+fn title<'a>(area: &Area<'a>) -> Drawn<'a> {
     area.draw(&Text::new("heapwood-eval simulate", (14, 22), text(20, INK, HPos::Left)))?;
-    let how = format!("idle heaps; a release {}; huge pages split: in brackets", report.cost_in_words());
+    let how = "simulated time; huge pages split: in brackets";
     area.draw(&Text::new(how, (14, 46), text(11, INK, HPos::Left)))
 }
 
@@ -72,14 +71,15 @@ struct Panel<'a> {
 }
 
 fn draw_releases<'a>(sample: &SampleReport, area: &Area<'a>) -> Drawn<'a> {
-    let idle = sample.releases.iter().filter(|outcome| outcome.setting == "idle");
-    let end = idle.clone().filter_map(|outcome| outcome.all_ms).fold(0.0, f64::max);
-    let lines: Vec<Line> = idle
+    let end = sample.releases.iter().map(|outcome| outcome.all_ms).fold(0.0, f64::max);
+    let lines: Vec<Line> = sample
+        .releases
+        .iter()
         .enumerate()
         .map(|(k, outcome)| Line {
             name: format!("{} ({})", outcome.policy.name(), outcome.split_huge_pages),
             points: apart(outcome.curve.iter().map(|&(ms, share)| (ms, share * 100.0)), end / DOTS),
-            color: COLORS[Policy::ALL.iter().position(|&p| p == outcome.policy).unwrap_or(k)],
+            color: COLORS[k],
             // Lines over one another show as edges.
             width: 8 - 2 * k.min(3) as u32,
         })

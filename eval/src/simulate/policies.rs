@@ -4,7 +4,6 @@
 //! |---|---|---|
 //! | highest-address-first | the highest | the highest run, up to 2 MiB |
 //! | huge-pages-first | with a free huge page, then the highest | huge pages whole and first |
-//! | densest-last | with the fewest pages in use, then the highest | huge pages whole and first |
 //! | heapwood | the highest | huge pages whole and first |
 //!
 //! The last is what `SharedPages::scavenge` does. Highest first is the order of "Proposal: Scaling the Go page
@@ -18,29 +17,25 @@ use serde::{Serialize, Serializer};
 pub(crate) enum Policy {
     HighestFirst,
     HugePagesFirst,
-    DensestLast,
     Heapwood,
 }
 
 impl Policy {
-    pub(crate) const ALL: [Policy; 4] =
-        [Policy::HighestFirst, Policy::HugePagesFirst, Policy::DensestLast, Policy::Heapwood];
+    pub(crate) const ALL: [Policy; 3] = [Policy::HighestFirst, Policy::HugePagesFirst, Policy::Heapwood];
 
     pub(crate) fn name(self) -> &'static str {
         match self {
             Policy::HighestFirst => "highest-address-first",
             Policy::HugePagesFirst => "huge-pages-first",
-            Policy::DensestLast => "densest-last",
             Policy::Heapwood => "heapwood",
         }
     }
 
     /// Chunks with the largest rank are first, and among these the highest.
-    pub(crate) fn rank(self, has_free_huge_page: bool, in_use: usize) -> usize {
+    pub(crate) fn rank(self, has_free_huge_page: bool) -> usize {
         match self {
             Policy::HighestFirst | Policy::Heapwood => 0,
             Policy::HugePagesFirst => has_free_huge_page as usize,
-            Policy::DensestLast => usize::MAX - in_use,
         }
     }
 

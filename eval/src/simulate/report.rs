@@ -1,8 +1,7 @@
 //! The report of the simulations. `--json` prints it as serialised here; tables and picture show the same numbers.
 
-use super::cost::Cost;
 use super::mutators::CacheCost;
-use super::releases::Outcome;
+use super::releases::{Outcome, PAGE_NS, RELEASE_NS};
 use crate::moments::Source;
 use heapwood_report::tables::{number, table};
 use serde::Serialize;
@@ -10,8 +9,6 @@ use std::fmt::{self, Formatter};
 
 #[derive(Serialize)]
 pub(crate) struct Report {
-    pub(crate) cost: Cost,
-    pub(crate) steps_per_ms: u32,
     pub(crate) samples: Vec<SampleReport>,
 }
 
@@ -30,21 +27,13 @@ pub(crate) struct SampleReport {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        self.write(f)
-    }
-}
-
-impl Report {
-    fn write(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        writeln!(f, "A release {}.", self.cost_in_words())?;
+        writeln!(f, "A release costs {RELEASE_NS} ns of simulated CPU time, and {PAGE_NS} for each page.")?;
         for sample in &self.samples {
             let source = &sample.source;
-            writeln!(f)?;
-            writeln!(f, "{}: {} pages, {} free", source.full_title(), source.pages, source.free_pages)?;
-            writeln!(f)?;
+            writeln!(f, "\n{}: {} pages, {} free\n", source.full_title(), source.pages, source.free_pages)?;
             match sample.releases.is_empty() {
                 true => writeln!(f, "No free page has memory behind it: nothing to release.")?,
-                false => self.write_releases(f, sample)?,
+                false => write_releases(f, sample)?,
             }
             writeln!(f)?;
             match sample.caches.is_empty() {
@@ -54,53 +43,23 @@ impl Report {
         }
         Ok(())
     }
+}
 
-    /// `costs 1.20 us and 0.31 us for each page (measured here)`.
-    pub(crate) fn cost_in_words(&self) -> String {
-        let how = if self.cost.measured { "measured here, without huge pages" } else { "as set" };
-        let [base, page] = [self.cost.base_ns, self.cost.page_ns].map(|ns| number(ns / 1e3));
-        format!("costs {base} us and {page} us for each page ({how})")
+fn write_releases(f: &mut Formatter<'_>, sample: &SampleReport) -> fmt::Result {
+    let releasable = sample.source.releasable_pages;
+    writeln!(f, "Milliseconds until the release of {releasable} pages reached the share:\n")?;
+    let mut table = table(&["", "50 %", "90 %", "all", "calls", "huge pages split"]);
+    for outcome in &sample.releases {
+        table.add_row([
+            outcome.policy.name().into(),
+            number(outcome.half_ms),
+            number(outcome.most_ms),
+            number(outcome.all_ms),
+            outcome.calls.to_string(),
+            outcome.split_huge_pages.to_string(),
+        ]);
     }
-
-    fn write_releases(&self, f: &mut Formatter<'_>, sample: &SampleReport) -> fmt::Result {
-        let releasable = sample.source.releasable_pages;
-        writeln!(
-            f,
-            "Milliseconds of simulated CPU until the net release of {releasable} pages reached the share;"
-        )?;
-        writeln!(
-            f,
-            "busy: {} runs freed and allocated in each; pages released and used again.",
-            self.steps_per_ms
-        )?;
-        if sample.source.pages == sample.source.free_pages {
-            writeln!(f, "No page is in use, so the busy program has nothing to do.")?;
-        }
-        let header =
-            ["", "", "50 %", "90 %", "all", "calls", "huge pages split", "used again to 90 %", "in all"];
-        let mut table = table(&header);
-        let ms = |ms: Option<f64>| ms.map_or("-".into(), number);
-        for outcome in &sample.releases {
-            table.add_row([
-                outcome.policy.name().into(),
-                outcome.setting.into(),
-                ms(outcome.half_ms),
-                ms(outcome.most_ms),
-                ms(outcome.all_ms),
-                outcome.calls.to_string(),
-                outcome.split_huge_pages.to_string(),
-                outcome.refaulted_pages_to_90_percent.to_string(),
-                outcome.refaulted_pages.to_string(),
-            ]);
-        }
-        writeln!(f)?;
-        writeln!(f, "{table}")?;
-        if sample.releases.iter().any(|outcome| outcome.all_ms.is_none()) {
-            writeln!(f)?;
-            writeln!(f, "-: not within four times the slowest policy's time when idle.")?;
-        }
-        Ok(())
-    }
+    writeln!(f, "{table}")
 }
 
 fn write_caches(f: &mut Formatter<'_>, sample: &SampleReport) -> fmt::Result {

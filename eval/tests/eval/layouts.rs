@@ -77,7 +77,6 @@ fn layouts_are_measured() {
         {
             check_spread(&row[key]);
         }
-        assert_eq!(row["layout_bytes_written"], 0);
         // The output of `heapwood layout show` for the same type.
         let (program, pointers) = made(&written(name));
         for (key, of_type) in [
@@ -99,52 +98,29 @@ fn layouts_are_measured() {
         row("Node1024Slice")["quoted"],
         json!({"go_2015_before_ns": 15500.0, "go_2015_after_ns": 17800.0, "go_1_26_ns": 6.98})
     );
-    for (name, by, zeroed, shares, small) in [
-        ("Ptr", "mask", false, false, Some(512)),
-        ("Ptr128", "mask", false, true, Some(16)),
-        ("Node1", "mask", false, false, Some(256)),
-        ("Node124Slice", "slice of masks", true, true, Some(2)),
-        ("Node130Slice", "slice of masks", true, false, None),
-        ("Node1024", "program", false, true, Some(4)),
-        ("Node1024Slice", "slice of programs", true, false, None),
+    for (name, by, zeroed) in [
+        ("Ptr", "mask", false),
+        ("Node124Slice", "slice of masks", true),
+        ("Node1024", "program", false),
+        ("Node1024Slice", "slice of programs", true),
     ] {
         let row = row(name);
         assert_eq!((&row["described_by"], &row["zeroed"]), (&json!(by), &json!(zeroed)), "{name}");
-        for column in ["rare_ns", "rare_layout_ns"] {
-            match shares {
-                true => check_spread(&row[column]),
-                false => assert!(row[column].is_null(), "{row}"),
-            }
-        }
-        match small {
-            Some(objects) => {
-                check_spread(&row["span_ns"]);
-                assert_eq!(row["span_objects"], json!(objects), "{name}");
-            }
-            None => assert!(row["span_ns"].is_null() && row["span_objects"].is_null(), "{row}"),
-        }
     }
 
     let rates = report["rates"].as_array().unwrap();
-    let expected = [
-        ("2^20 ones", 1 << 20, 7.3),
-        ("2^20 alternating", 1 << 20, 7.2),
-        ("7 x 100K", 700_000, 7.2),
-        ("57 x 10K", 570_000, 6.7),
-        ("58 x 10K", 580_000, 5.4),
-        ("literal of 120,000", 120_000, 5.9),
-        ("100 x 100 x 3", 30_000, 6.2),
-        ("Node128", 130, 4.2),
-        ("Node1024", 1026, 8.7),
-        ("Node128Slice", 4160, 5.8),
-        ("Node1024Slice", 32_832, 6.5),
-    ];
-    assert_eq!(rates.len(), expected.len());
-    for (rate, (name, bits, go)) in rates.iter().zip(expected) {
-        assert_eq!((&rate["name"], &rate["bits"]), (&json!(name), &json!(bits)));
-        assert_eq!(rate["quoted"]["go_1_26_best_bits_per_ns"], go);
+    assert_eq!(rates.len(), 15);
+    for (name, bits, go) in [
+        ("2^20 ones", 1 << 20, Some(7.3)),
+        ("65 x 10K", 650_000, None),
+        ("100 x 100 x 3", 30_000, Some(6.2)),
+        ("Node1024Slice", 32_832, Some(6.5)),
+    ] {
+        let rate = rates.iter().find(|rate| rate["name"] == name).unwrap();
+        assert_eq!((&rate["bits"], &rate["quoted_go_1_26_best_bits_per_ns"]), (&json!(bits), &json!(go)));
         assert!(rate["program_bytes"].as_u64().unwrap() > 0);
         check_spread(&rate["bits_per_ns"]);
+        check_spread(&rate["older_bits_per_ns"]);
     }
 }
 
@@ -153,7 +129,7 @@ fn layouts_are_tables_for_people() {
     let out = output("layouts --runs 1");
     let lines = squeezed(&out);
     assert_eq!(lines.iter().filter(|line| line.starts_with("| Node1024Slice | ")).count(), 3, "{out}");
-    assert_eq!(lines.iter().filter(|line| line.starts_with("|")).count(), 2 * (26 + 2) + 11 + 2);
+    assert_eq!(lines.iter().filter(|line| line.starts_with("|")).count(), 2 * (26 + 2) + 15 + 2);
     for words in [
         "quoted: Go 1.26",
         "quoted: 2015 cached mask",
@@ -183,35 +159,4 @@ fn wrong_options_name_the_cause() {
     for word in ["SetType", "quoted", "--runs", "--json", "Exit codes: 0"] {
         assert!(help.contains(word), "{word} is missing:\n{help}");
     }
-}
-
-#[test]
-fn patterns_are_decoded() {
-    let report = json("decode Node128 --runs 1");
-    assert_eq!(
-        (&report["runs"], &report["command"]),
-        (&json!(1), &json!("heapwood-eval decode Node128 --runs 1"))
-    );
-    let patterns = report["patterns"].as_array().unwrap();
-    let names: Vec<&str> = patterns.iter().map(|pattern| pattern["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["Node128", "Node128Slice"]);
-    for pattern in patterns {
-        for key in ["ns", "bits_per_ns", "older_bits_per_ns"] {
-            check_spread(&pattern[key]);
-        }
-    }
-    assert_eq!(
-        (&patterns[1]["bits"], &patterns[1]["quoted_go_1_26_best_bits_per_ns"]),
-        (&json!(4160), &json!(5.8))
-    );
-    let text = output("decode 65 --runs 1");
-    assert!(
-        squeezed(&text)
-            .iter()
-            .any(|line| line.starts_with("| 65 x 10K | 650000 |") && line.ends_with("| - | - |")),
-        "{text}"
-    );
-    let ran = ran("decode Tree");
-    assert_eq!((ran.code, ran.out.as_str()), (Some(2), ""));
-    assert!(ran.err.contains("\"Tree\"") && ran.err.contains("Node1024Slice"), "{}", ran.err);
 }

@@ -1,9 +1,8 @@
 //! Details of input and output: endless files, escape codes in names, unlikely file names, output that cannot be
-//! written, existing results.
+//! written.
 
 use crate::common::*;
 use heapwood_report::testing::fails as command_fails;
-use serde_json::Value;
 use std::os::fd::OwnedFd;
 use std::process::{Command, Stdio};
 
@@ -61,10 +60,8 @@ fn names_in_messages_have_no_escape_codes() {
         (&format!("simulate {sample} --moment"), "", ""),
         (&format!("simulate {sample} --moment exit --plot"), "/no/", ".svg"),
         (&format!("simulate {sample} --plot"), "", ".png"),
-        (&format!("replay {sample} --save"), "/no/", ""),
         ("pages --heap", "", ""),
         ("replay x --pages", "", ""),
-        ("decode", "", ""),
         ("", "", ""),
     ] {
         EVAL.shows_codes(args, before, after);
@@ -95,19 +92,10 @@ fn unlikely_file_names_are_errors_before_anything_runs() {
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0, "{args}");
     }
     for name in ["x.svg", "x.SVG", "x"] {
-        let args = format!(
-            "simulate {sample} --moment exit --mutators 1 --cost-base-ns 5 --cost-page-ns 5 --plot {name}"
-        );
+        let args = format!("simulate {sample} --moment exit --mutators 1 --plot {name}");
         let ran = command(&args).current_dir(&folder).output().unwrap();
         assert!(ran.status.success(), "{ran:?}");
         std::fs::remove_file(folder.join(name)).unwrap();
-    }
-}
-
-#[test]
-fn a_heap_larger_than_any_is_an_error() {
-    for heap in ["17TiB", "4MiB,256TiB"] {
-        fails(&format!("pages --heap {heap} --runs 1"), 2, &["--heap", "at most 16 TiB"]);
     }
 }
 
@@ -117,29 +105,4 @@ fn folder(test: &str) -> std::path::PathBuf {
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).unwrap();
     folder
-}
-
-#[test]
-fn results_are_saved_and_never_overwritten() {
-    let sample = File::new("kept.json");
-    sample_of_trees(6, &sample);
-    let folder = folder("kept");
-    let args = format!("replay {sample} --pages 1 --runs 1 --save {}", folder.display());
-    let text = output(&args);
-    let mut names: Vec<String> = std::fs::read_dir(&folder)
-        .unwrap()
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect();
-    names.sort();
-    assert!(
-        names.len() == 2 && names[0].ends_with("-replay.json") && names[1].ends_with("-replay.txt"),
-        "{names:?}"
-    );
-    let [kept, kept_text] = [0, 1].map(|k| std::fs::read_to_string(folder.join(&names[k])).unwrap());
-    assert_eq!(kept_text, text);
-    let kept: Value = serde_json::from_str(&kept).unwrap();
-    assert!(names[0].starts_with(kept["date"].as_str().unwrap().split('T').next().unwrap()), "{names:?}");
-    fails(&args, 1, &["is there already", "-replay.txt"]);
-    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 2);
-    fails("decode --save /no/such", 1, &["/no/such/", "cannot be written", "No such file"]);
 }
