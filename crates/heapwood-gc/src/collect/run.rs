@@ -15,8 +15,8 @@ use heapwood_heap::Collection;
 use heapwood_os::threads::cancellation::Uncancelled;
 
 impl Collector {
-    /// One collection. A thread that is to be cancelled is so after it, also if the program's functions
-    /// that it calls have cancellation points.
+    /// One collection. A thread is cancelled after it only, also where the program's functions that it calls have cancellation
+    /// points.
     pub(super) fn run_stopped(&self, state: &State, cause: Cause, work: &mut Work) {
         let _uncancelled = Uncancelled::begin();
         let mut times = Times::begin(state.space(), work.last_ended);

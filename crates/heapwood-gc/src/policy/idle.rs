@@ -14,8 +14,9 @@ pub(crate) struct IdleSample {
     pub(crate) collections: u64,
     /// Those of them that looked at everything.
     pub(crate) full_collections: u64,
-    /// Bytes allocated since the last of those, and bytes that the last of all left.
+    /// Bytes allocated since the last full collection.
     pub(crate) since: u64,
+    /// Bytes alive after the last collection.
     pub(crate) live: u64,
 }
 

@@ -78,10 +78,11 @@ enum State {
     New,
     /// The last one was profitable.
     Paid,
-    /// The last one was not, the one before was. Another switches them off.
+    /// The last one was not profitable. Another such one switches them off.
     Missed,
     /// They are tried again after a backoff. One that is not profitable ends the try.
     Trying,
+    /// There are none until the next try.
     BackingOff {
         /// Full collections until the next try.
         fulls: u32,

@@ -267,8 +267,8 @@ mod tests {
         });
     }
 
-    /// A collector waits for the very thread that forks, to start a marking: the marker's. The child has its
-    /// session, but no snapshot: what it collects itself is all collected.
+    /// A marker that wants to start a marking waits for the very thread that forks to stop. The child has the marking's session
+    /// but no snapshot: its own collections collect everything.
     #[test]
     fn a_child_forgets_a_marking_that_was_about_to_start() {
         let _turn = TURN.lock();

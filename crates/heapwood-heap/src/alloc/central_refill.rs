@@ -246,8 +246,9 @@ impl Owner<'_> {
         if central.collection_due(1) { Err(SpaceError::CollectionDue) } else { Ok(()) }
     }
 
-    /// Sets what the heap's entries of links and finalisers take. Once they have used up the budget, the mutator's next span is one that
-    /// only the central lists give, so it finds the collection due.
+    /// Sets what the heap's entries of links and finalisers take. Once they have used up the budget the mutator loses its credit: its
+    /// next refill takes the central lock, and finds a collection due. Of threads that register at once one may set an older sum; the
+    /// next registration corrects it.
     pub fn announce_entries(&self, bytes: usize) {
         let external = self.heap().external();
         external.set_entries(bytes);

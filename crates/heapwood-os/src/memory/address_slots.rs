@@ -1,9 +1,9 @@
 //! Addresses for large reservations, which take up nothing of the process's address space before they are used: `ulimit -v` (RLIMIT_AS) and
 //! VmSize count what is mapped, also without access.
 //!
-//! For each power of two of bytes there is a region of addresses, in slots of that size. A reservation maps the beginning of a slot, so
-//! the slot is taken: the kernel refuses to map there once more, for whoever in the process asks. So there is no list of slots, and a
-//! reservation that ends gives its slot back by unmapping. The rest is mapped as it is used. The kernel maps nothing of its own choice
+//! For each power of two of bytes there is a region of addresses, in slots of that size. A reservation maps the beginning of a slot, and
+//! asks for that address as a hint: where something is mapped already the kernel maps elsewhere, which is undone, and the next slot is
+//! tried. So there is no list of slots, and a reservation that ends gives its slot back by unmapping. The rest is mapped as it is used. The kernel maps nothing of its own choice
 //! there: it goes from the top down, or, where stacks are unlimited, from 42 TiB up. AddressSanitizer's shadow ends below. Go chooses
 //! addresses for its heap in this way.
 //!

@@ -171,7 +171,7 @@ impl Collector {
                 work.learn_rates(totals, ended, last, core::mem::take(&mut rose));
                 state.cycles().set_live_in_full(totals.live);
                 // The heap does not grow for floating garbage, and room for it is a part of the growth, of which a half is left in
-                // any case. Nor for what its finalisers give up soon.
+                // any case. Nor does it grow for what waits for finalisers: that is free soon.
                 let floating = ended.map_or(0, |(_, promoted)| work.concurrent.start.floating(promoted));
                 let alive = totals.live.saturating_sub(floating + totals.revived) + outside;
                 let growth = self.growth(pause, work, (totals, last), alive);

@@ -109,11 +109,7 @@ impl Finalizers {
 
     /// Cancels a registration of an object, if it has one; returns its tag.
     pub(crate) fn cancel_of(&self, object: usize) -> Option<usize> {
-        // Most objects are registered once.
-        match self.has_any() {
-            true => self.change(self.table.lock(), |table| table.cancel_of(object)).flatten(),
-            false => None,
-        }
+        self.change(self.table.lock(), |table| table.cancel_of(object)).flatten()
     }
 
     /// Takes the entry that has waited longest on a queue, objects before data, or of data alone.
