@@ -120,11 +120,9 @@ const hw_error *hw_last_error(const hw_mutator *m);
 
 /* Switches are 1 (on) or 0 (off), sizes bytes. docs/guide/options.md says more of each option: both are generated from
  * the library's one list. */
-/* The option trace: reports of a heap. */
-#define HW_TRACE_COLLECTIONS 1u
-#define HW_TRACE_PHASES 2u
-#define HW_TRACE_MEMORY 8u
-#define HW_TRACE_OFF 4u
+/* The option trace: a line after each collection, or none whatever the variable HEAPWOOD says. */
+#define HW_TRACE_ON 1u
+#define HW_TRACE_OFF 2u
 /* The option generational: whether there are young collections. */
 #define HW_GENERATIONAL_OFF 0u
 #define HW_GENERATIONAL_AUTO 1u
@@ -176,11 +174,9 @@ typedef struct hw_options {
     /* The memory that the process may have, which bounds a heap without a limit. Range: at least 16 MiB. Default:
        0, what memory control groups (version 2) allow, if that is less than the machine has. */
     uint64_t process_memory;
-    /* Report collections on standard error: 1, a line after each, in the format of Go's gctrace; phases, the total
-       times of their phases, when the heap or the process ends; memory, a line with where the memory is before
-       each full one marks, which makes its pause longer; 1+phases, both of these; off, nothing. In C they are
-       HW_TRACE_COLLECTIONS (1), HW_TRACE_PHASES (phases), HW_TRACE_MEMORY (memory), their sums, and HW_TRACE_OFF
-       (off). Default: 0, what the variable HEAPWOOD says of it, and otherwise nothing. */
+    /* Report collections on standard error: 1, a line after each, in the format of Go's gctrace; off, nothing. In
+       C they are HW_TRACE_ON (1) and HW_TRACE_OFF (off). Default: 0, what the variable HEAPWOOD says of it, and
+       otherwise nothing. */
     uint32_t trace;
     /* The threads that mark: the collecting one, and helpers that sleep between collections. Range: 1 to 128.
        Default: 0, as many as the processor cores that the process may use, where marking takes long enough. */
@@ -938,6 +934,10 @@ typedef struct hw_stats {
     size_t size;
     /* Collections so far. */
     uint64_t collections;
+    /* Young ones among them. */
+    uint64_t young_collections;
+    /* Collections of an idle heap, which the heap's own thread made, or asked the marker for. */
+    uint64_t idle_collections;
     /* Live bytes at the last collection. */
     uint64_t live_bytes;
     /* Live objects at the last collection. */
@@ -946,10 +946,19 @@ typedef struct hw_stats {
     uint64_t goal_bytes;
     /* Bytes handed out to mutators. */
     uint64_t allocated_bytes;
+    /* The part of allocated_bytes for small objects, up to 32 KiB. */
+    uint64_t small_bytes;
     /* Bytes of pages that objects occupy, or that mutators have cached. */
     uint64_t in_use_bytes;
+    /* Bytes of pages that may be resident: committed, and neither unused so far nor released. */
+    uint64_t backed_bytes;
     /* The most bytes that were ever committed for objects. */
     uint64_t committed_bytes;
+    /* Bytes given back to the kernel. */
+    uint64_t released_bytes;
+    /* Bytes outside the heap that its objects own, as the program has told (hw_external). They count toward goal
+       and limit, and are no part of the other sizes. */
+    uint64_t external_bytes;
     /* CPU time of collecting threads. */
     uint64_t collect_cpu_ns;
     /* Pauses, from the first request to stop until the last thread may go on: the median. */
@@ -957,117 +966,36 @@ typedef struct hw_stats {
     uint64_t pause_p99_ns;
     uint64_t pause_max_ns;
     uint64_t pause_total_ns;
-    /* Overflows of the mark stack: objects had to be found a second time. */
-    uint64_t mark_overflows;
-    /* Stores that bypassed the write barrier (verify mode). */
-    uint64_t barrier_violations;
-    /* Collections with the full set of checks (verify mode). */
-    uint64_t verified;
-    /* Threads attached now. */
-    uint64_t threads;
-    /* Time to stop, the first part of a pause, until every other thread has stopped: the 99th percentile. */
-    uint64_t stop_p99_ns;
+    /* The longest pause of a young collection. */
+    uint64_t young_pause_max_ns;
+    /* The longest time to stop: the first part of a pause, until every other thread has stopped. */
     uint64_t stop_max_ns;
-    uint64_t stop_total_ns;
-    /* Time of marking, the second part: the 99th percentile. */
-    uint64_t mark_p99_ns;
+    /* The longest time of marking, the second part. */
     uint64_t mark_max_ns;
-    uint64_t mark_total_ns;
-    /* Time in which the collecting thread swept the rest of the last cycle, before the pause: the 99th percentile. */
-    uint64_t sweep_p99_ns;
-    uint64_t sweep_max_ns;
-    uint64_t sweep_total_ns;
-    /* The longest hold of the lock of the span lists. */
-    uint64_t hold_spans_max_ns;
-    /* The page allocator's lock. */
-    uint64_t hold_pages_max_ns;
-    /* The lock for registering layouts. */
-    uint64_t hold_types_max_ns;
-    /* The lock of the list of threads, which a collection holds during its pause. */
-    uint64_t hold_threads_max_ns;
-    /* The lock of the table of roots. */
-    uint64_t hold_roots_max_ns;
-    /* The lock of the handles. */
-    uint64_t hold_handles_max_ns;
-    /* Bytes of pages that may be resident: committed, and neither unused so far nor released. */
-    uint64_t backed_bytes;
-    /* Bytes given back to the kernel. */
-    uint64_t released_bytes;
-    /* Spans of small objects handed out to mutators, as threads have reported them. */
-    uint64_t spans;
-    /* Acquisitions of the lock of the span lists for these spans. */
-    uint64_t span_lock_acquisitions;
-    /* Acquisitions of the page allocator's lock. */
-    uint64_t page_lock_acquisitions;
-    /* Stops of the threads, including those that found all stopped. */
-    uint64_t stops;
-    uint64_t stop_p50_ns;
     /* Prep: the time before marking, without sweeping. The collector asks the kernel, stops the threads and takes
-       their runs. */
+       what they hand in. */
     uint64_t phase_prep_ns;
-    /* CPU time of the collecting thread. */
-    uint64_t phase_prep_cpu_ns;
     /* The part of prep until every other thread had stopped. */
     uint64_t phase_stop_ns;
-    /* CPU time of the collecting thread. */
-    uint64_t phase_stop_cpu_ns;
     /* Mark: until the threads go on. */
     uint64_t phase_mark_ns;
-    /* CPU time of all marking threads. */
-    uint64_t phase_mark_cpu_ns;
     /* Sweep: the sum over all threads, which report it when they next take the lock of the span lists. */
     uint64_t phase_sweep_ns;
-    /* The same figure: batches take microseconds, and are seldom interrupted. */
-    uint64_t phase_sweep_cpu_ns;
     /* Page recovery: returning empty spans to the page allocator, by any thread. */
     uint64_t phase_recovery_ns;
-    /* The same figure. */
-    uint64_t phase_recovery_cpu_ns;
     /* The sum of prep, mark, sweep and recovery. */
     uint64_t phase_total_ns;
-    uint64_t phase_total_cpu_ns;
-    /* The part of the sweeping by allocating threads. */
-    uint64_t sweep_allocation_ns;
-    /* The part by the heap's own thread. */
-    uint64_t sweep_background_ns;
-    /* The part by collecting threads, before they marked. */
-    uint64_t sweep_collector_ns;
-    /* Spans swept by allocating threads, as they have reported them. */
-    uint64_t swept_by_allocation;
-    /* Spans swept by the heap's own thread. */
-    uint64_t swept_by_background;
-    /* Spans swept by collecting threads, before they marked. */
-    uint64_t swept_by_collector;
-    /* The part of allocated_bytes for small objects, up to 32 KiB. */
-    uint64_t small_bytes;
+    /* Acquisitions of the lock of the span lists, for small objects. */
+    uint64_t span_lock_acquisitions;
+    /* Acquisitions of the page allocator's lock, for small objects. */
+    uint64_t page_lock_acquisitions;
     /* Read-modify-writes on memory that several threads write, for small objects: two for each acquisition of
        these two locks. */
     uint64_t shared_rmws;
-    /* Refills: an allocating thread took cells of another span. */
-    uint64_t refills;
-    /* Spans that threads took from the central lists. */
-    uint64_t spans_taken;
-    /* Spans that threads returned to the central lists. */
-    uint64_t spans_returned;
-    /* Collections of an idle heap, which the heap's own thread made, or asked the marker for. */
-    uint64_t idle_collections;
-    /* Young collections. */
-    uint64_t young_collections;
-    /* Pauses of young collections, which count among all pauses, too: the median. */
-    uint64_t young_pause_p50_ns;
-    uint64_t young_pause_p99_ns;
-    uint64_t young_pause_max_ns;
-    uint64_t young_pause_total_ns;
     /* Bytes that young collections promoted to old: found alive, or kept unmarked. */
     uint64_t promoted_bytes;
     /* Young collections that took too long and ended early: all objects not yet marked were kept. */
     uint64_t promoted_en_masse;
-    /* Arenas that were opened. */
-    uint64_t arenas;
-    /* Bytes of pages of arenas that are open or referred to: part of in_use_bytes, not of live_bytes. */
-    uint64_t arena_bytes;
-    /* Bytes of pages that arenas have released, for the next arenas or in quarantine. */
-    uint64_t arena_free_bytes;
     /* Full markings beside the program (option concurrent) that have ended. Their pauses count among all, too:
        that of the start as a young collection, that of the end as a full one. */
     uint64_t concurrent_markings;
@@ -1077,36 +1005,33 @@ typedef struct hw_stats {
     uint64_t concurrent_mark_ns;
     /* Bytes of objects that these markings found, without what was promoted meanwhile. */
     uint64_t concurrent_mark_bytes;
+    /* Turns of at most 2.5 ms in which others helped with such a marking, since the heap filled faster than it was
+       marked. */
+    uint64_t mark_assists;
     /* The longest pause that started one. */
     uint64_t mark_start_max_ns;
-    /* The longest CPU time of the collecting thread in such a pause. */
-    uint64_t mark_start_cpu_max_ns;
     /* The longest pause that ended one, without those that marked on. */
     uint64_t mark_end_max_ns;
-    /* The longest CPU time of the collecting thread in such a pause. */
-    uint64_t mark_end_cpu_max_ns;
     /* The most words that a pause which started one has looked at: of roots, of young objects that it marked, of
        spans and of tables. */
     uint64_t mark_start_max_words;
     /* The same of pauses that ended one, without those that marked on. */
     uint64_t mark_end_max_words;
-    /* The most threads that have marked beside the program at once. */
-    uint64_t concurrent_markers;
-    /* Turns of at most 2.5 ms in which others helped with such a marking, since the heap filled faster than it was
-       marked. */
-    uint64_t mark_assists;
-    /* Objects that write barriers have noted for these markings. */
-    uint64_t shaded_objects;
+    /* Overflows of the mark stack: objects had to be found a second time. */
+    uint64_t mark_overflows;
+    /* Collections with the full set of checks (verify mode). */
+    uint64_t verified;
+    /* Stores that bypassed the write barrier (verify mode). */
+    uint64_t barrier_violations;
     /* Floating garbage: objects that the last marking beside the program has kept, though nothing led to them when
        it ended (verify mode). */
     uint64_t floating_objects;
-    /* Bytes of floating garbage, as floating_objects. */
-    uint64_t floating_bytes;
-    /* Bytes outside the heap that its objects own, as the program has told (hw_external). They count toward goal
-       and limit, and are no part of the other sizes. */
-    uint64_t external_bytes;
-    /* Bytes of these that were ever added. */
-    uint64_t external_added_bytes;
+    /* Arenas that were opened. */
+    uint64_t arenas;
+    /* Bytes of pages of arenas that are open or referred to: part of in_use_bytes, not of live_bytes. */
+    uint64_t arena_bytes;
+    /* Bytes of pages that arenas have released, for the next arenas or in quarantine. */
+    uint64_t arena_free_bytes;
     /* Finalisers that are registered, of objects that no collection has found dead. */
     uint64_t finalizers;
     /* Finalisers of dead objects that wait on the queue for the program. */
@@ -1118,8 +1043,8 @@ typedef struct hw_stats {
     uint64_t finalizer_circles;
     /* Ephemerons and weak references that were cleared since their keys were dead. */
     uint64_t weak_cleared;
-    /* How often collections have looked at one whose key was not marked yet when they came to it. */
-    uint64_t weak_looked;
+    /* Threads attached now. */
+    uint64_t threads;
     /* How often the program has switched collections off and not on again. */
     uint64_t collections_off;
     /* 1 if the heap's own thread is there, which sweeps and gives memory back. 0 if it is switched off or the

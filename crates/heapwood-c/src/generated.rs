@@ -69,9 +69,8 @@ fn comment(text: &str) -> String {
 fn in_c(option: &OptionInfo) -> String {
     let mut text = format!("{}.", option.summary());
     if option.unit == OptionUnit::Trace {
-        let word = |name, bits| format!("{name} ({})", option.show(bits));
-        let [lines, totals, memory, off] = TRACE_WORDS.map(|(name, words)| word(name, words.bits().into()));
-        write!(text, " In C they are {lines}, {totals}, {memory}, their sums, and {off}.").unwrap();
+        let [on, off] = TRACE_WORDS.map(|(name, trace)| format!("{name} ({})", option.show(trace as u64)));
+        write!(text, " In C they are {on} and {off}.").unwrap();
     } else if option.unit != OptionUnit::Switch && option.range_text().to_string() != "any" {
         write!(text, " Range: {}.", option.range_text()).unwrap();
     }

@@ -140,7 +140,7 @@ fn constants_equal_the_headers() {
         ("HW_COLLECTION_MARKING_END", CollectionKind::MarkingEnd as i32),
         ("sizeof(hw_status)", size_of::<Status>() as i32),
     ];
-    let trace = TRACE_WORDS.map(|(name, words)| (name.to_string(), i64::from(words.bits())));
+    let trace = TRACE_WORDS.map(|(name, words)| (name.to_string(), words as i64));
     assert_in_c(&trace);
     assert_in_c(&facts.map(|(name, value)| (name.to_string(), value as i64)));
     for (name, status) in facts.iter().take(8) {

@@ -42,17 +42,13 @@ fields! {
     Concurrent => u32, "uint32_t", |concurrent| concurrent as u32;
     Generational => u32, "uint32_t", |generations| generations as u32;
     Stop => u32, "uint32_t", |how| how as u32;
-    Option<GcTrace> => u32, "uint32_t", |words| words.map_or(0, GcTrace::bits);
+    Option<GcTrace> => u32, "uint32_t", |trace| trace.map_or(0, |trace| trace as u32);
 }
 
 /// The header's names of the trace words.
 #[cfg(test)]
-pub(crate) const TRACE_WORDS: [(&str, GcTrace); 4] = [
-    ("HW_TRACE_COLLECTIONS", GcTrace::COLLECTIONS),
-    ("HW_TRACE_PHASES", GcTrace::PHASES),
-    ("HW_TRACE_MEMORY", GcTrace::MEMORY),
-    ("HW_TRACE_OFF", GcTrace::OFF),
-];
+pub(crate) const TRACE_WORDS: [(&str, GcTrace); 2] =
+    [("HW_TRACE_ON", GcTrace::On), ("HW_TRACE_OFF", GcTrace::Off)];
 
 macro_rules! hw_options {
     ($($(#[doc = $help:literal])+ $name:ident: $type:tt $(<$inner:ty>)? = $default:expr, $unit:ident $range:expr,

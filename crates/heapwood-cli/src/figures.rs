@@ -65,18 +65,7 @@ impl Serialize for Statistics {
 }
 
 /// The statistics about sharing between threads.
-const COUNTERS: [&str; 10] = [
-    "span_lock_acquisitions",
-    "page_lock_acquisitions",
-    "shared_rmws",
-    "refills",
-    "spans_taken",
-    "spans_returned",
-    "swept_by_allocation",
-    "swept_by_background",
-    "swept_by_collector",
-    "stops",
-];
+const COUNTERS: [&str; 3] = ["span_lock_acquisitions", "page_lock_acquisitions", "shared_rmws"];
 
 /// Counters as ratios.
 struct Rates {
@@ -192,14 +181,7 @@ impl Figures {
             us(stats.pause_max_ns),
             self.gc_cpu_share * 100.0
         );
-        say!(
-            "longest: stop {:.0}, marking {:.0}, sweeping before it {:.0} us; lock of span lists held {:.0}, of pages {:.0} us",
-            us(stats.stop_max_ns),
-            us(stats.mark_max_ns),
-            us(stats.sweep_max_ns),
-            us(stats.hold_spans_max_ns),
-            us(stats.hold_pages_max_ns)
-        );
+        say!("longest: stop {:.0}, marking {:.0} us", us(stats.stop_max_ns), us(stats.mark_max_ns));
         say!(
             "heap: allocated {}   alive at the last collection {}   committed {}",
             show(stats.allocated_bytes),
@@ -207,34 +189,22 @@ impl Figures {
             show(stats.committed_bytes as u64)
         );
         say!(
-            "spans {}   locks taken {} (of span lists {}, of pages {})",
-            stats.spans,
+            "locks taken {} (of span lists {}, of pages {})   per MiB of small objects: locks {:.2}, shared read-modify-writes {:.2}",
             stats.span_lock_acquisitions + stats.page_lock_acquisitions,
             stats.span_lock_acquisitions,
-            stats.page_lock_acquisitions
+            stats.page_lock_acquisitions,
+            self.per_small_mib.rate(stats.span_lock_acquisitions + stats.page_lock_acquisitions),
+            self.per_small_mib.rate(stats.shared_rmws)
         );
-        let locks = stats.shared_rmws / 2;
+        let ms = |ns: u64| us(ns) / 1e3;
         say!(
-            "per MiB of small objects: locks {:.2}   shared read-modify-writes {:.2}   refills {:.1}",
-            self.per_small_mib.rate(locks),
-            self.per_small_mib.rate(stats.shared_rmws),
-            self.per_small_mib.rate(stats.refills)
-        );
-        say!(
-            "spans swept by allocation {}, in the background {}, by the collector {}",
-            stats.swept_by_allocation,
-            stats.swept_by_background,
-            stats.swept_by_collector
-        );
-        let ms = |wall: u64, cpu: u64| format!("{:.1} ({:.1})", us(wall) / 1e3, us(cpu) / 1e3);
-        say!(
-            "phases, ms (CPU): prep {}, of it stops {}; mark {}; sweep {}; page recovery {}; total {}",
-            ms(stats.phase_prep_ns, stats.phase_prep_cpu_ns),
-            ms(stats.phase_stop_ns, stats.phase_stop_cpu_ns),
-            ms(stats.phase_mark_ns, stats.phase_mark_cpu_ns),
-            ms(stats.phase_sweep_ns, stats.phase_sweep_cpu_ns),
-            ms(stats.phase_recovery_ns, stats.phase_recovery_cpu_ns),
-            ms(stats.phase_total_ns, stats.phase_total_cpu_ns)
+            "phases, ms: prep {:.1}, of it stops {:.1}; mark {:.1}; sweep {:.1}; page recovery {:.1}; total {:.1}",
+            ms(stats.phase_prep_ns),
+            ms(stats.phase_stop_ns),
+            ms(stats.phase_mark_ns),
+            ms(stats.phase_sweep_ns),
+            ms(stats.phase_recovery_ns),
+            ms(stats.phase_total_ns)
         );
         self.memory.iter().for_each(Memory::print);
     }

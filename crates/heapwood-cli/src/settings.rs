@@ -110,7 +110,7 @@ mod tests {
             (" min_heap = 1 MiB , 4MiB", "min_heap", ["1MiB", "4MiB"]),
             ("generational=off,auto", "generational", ["off", "auto"]),
             ("concurrent=off,always", "concurrent", ["off", "always"]),
-            ("trace=off,1+phases", "trace", ["off", "1+phases"]),
+            ("trace=off,1", "trace", ["off", "1"]),
             ("prefetch=off,object", "prefetch", ["off", "object"]),
         ] {
             let ab = parse(text).unwrap();

@@ -51,7 +51,6 @@ use core::ops::Deref;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 use heapwood_heap::{Collection, MIN_RESERVATION, Space, SpaceConfig, rounded_reservation};
-use heapwood_os::threads::timed_lock::TickClock;
 use heapwood_os::{KernelRef, Lock, MOST_KERNEL_PAGE, MappedBox};
 
 /// A small heap has room for fewer handles: one for each N bytes of its reservation.
@@ -65,7 +64,6 @@ pub struct Heap {
     background: Background,
     config: Config,
     kernel: KernelRef,
-    ticks: TickClock,
     /// A lock for data that its client shares among threads.
     client: Lock<(), CLIENT>,
     forker: Forker,
@@ -89,11 +87,10 @@ impl Deref for HeapBox {
 
 impl Drop for HeapBox {
     fn drop(&mut self) {
-        // All four use the heap.
+        // All three use the heap.
         self.heap.background.end();
         self.heap.marker().end();
         self.heap.forker.end();
-        self.heap.collector.tracing().end();
         if self.heap.mutators() != 0 {
             return;
         }
@@ -176,15 +173,12 @@ impl Heap {
             background: Background::new(SlowWork::new(kernel), kernel),
             config,
             kernel,
-            ticks: TickClock::start(),
             client: Lock::new(()),
             forker: Forker::new(),
         };
         heap.state.set_barrier(YOUNG, remembers);
         let heap = ManuallyDrop::new(MappedBox::new(kernel, heap)?);
         drop(margin);
-        // SAFETY: the box keeps the heap in place, and HeapBox ends this before it goes.
-        unsafe { heap.collector.tracing().begin(heap.state.space()) };
         if config.background_release {
             // SAFETY: the box keeps the heap in place, and HeapBox ends the threads first.
             unsafe { heap.prepare_threads() };
@@ -267,7 +261,7 @@ impl Heap {
     /// Its statistics, snapshots and checks.
     #[inline(always)]
     pub fn inspect(&self) -> HeapInspector<'_> {
-        HeapInspector::new(&self.state, &self.collector, &self.background, self.kernel, &self.ticks)
+        HeapInspector::new(&self.state, &self.collector, &self.background, self.kernel)
     }
 
     /// The memory that it holds and does not need.

@@ -25,7 +25,6 @@
 //! |  | [`cancellation`](threads::cancellation) | calls in which the thread is not cancelled |
 //! |  | [`futex`](threads::futex) | threads that sleep until a word changes |
 //! |  | [`lock`](threads::lock) | a mutex on a futex |
-//! |  | [`timed_lock`](threads::timed_lock) | a mutex that records its hold times |
 //! |  | [`cache_padded`](threads::cache_padded) | values on cache lines of their own |
 //! |  | [`sync`](threads::sync) | atomics and futexes, or those of loom |
 //! |  | [`watched`](threads::watched) | atomics of mapped memory, which loom's models can watch |
@@ -33,6 +32,7 @@
 //! |  | [`exit`](process::exit) | functions that run when the process exits |
 //! |  | [`loaded`](process::loaded) | the libraries that the dynamic loader has loaded |
 //! |  | [`clock`](process::clock) | monotonic time and CPU time |
+//! |  | [`ticks`](process::ticks) | the processor's counter |
 //! |  | [`usage`](process::usage) | resource usage and limits |
 //! |  | `cgroup` | the memory limits of control groups |
 //! |  | [`cores`](process::cores) | the processor cores that the process may use |
@@ -63,4 +63,3 @@ pub use threads::cache_padded::CachePadded;
 pub use threads::lock::{ForkLock, Lock, LockGuard};
 pub use threads::thread::Thread;
 pub use threads::thread_value::ThreadValue;
-pub use threads::timed_lock::TimedLock;

@@ -8,4 +8,5 @@ pub mod exit;
 pub mod file;
 pub mod fork;
 pub mod loaded;
+pub mod ticks;
 pub mod usage;

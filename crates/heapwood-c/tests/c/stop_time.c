@@ -105,7 +105,7 @@ static uint64_t collect(void *h, void *m) {
     hw_collect(m);
     hw_stats_get(h, &after);
     /* The threads collect, too; what lies between is mostly this one's. */
-    return (after.stop_total_ns - before.stop_total_ns) / (after.stops > before.stops ? after.stops - before.stops : 1);
+    return (after.phase_stop_ns - before.phase_stop_ns) / (after.collections > before.collections ? after.collections - before.collections : 1);
 }
 
 static void wait_until_done(void *arg) {

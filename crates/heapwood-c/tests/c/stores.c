@@ -1,8 +1,7 @@
-/* Programs that store pointers into old objects, each store through the inline barrier: the workloads graph, map and
- * sort, with the same check values. Tests run small sizes. Larger runs serve to count
- * instructions.
+/* Programs that store pointers into old objects, each store through the inline barrier: the workloads graph and
+ * map, with the same check values. Tests run small sizes. Larger runs serve to count instructions.
  *
- *     stores graph|map|sort N [verify] */
+ *     stores graph|map N [verify] */
 #include <heapwood.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -153,46 +152,6 @@ static uint64_t map(uint64_t entries) {
     return checksum;
 }
 
-/* -------------------------------------------------------------------------------------------------------- sort -- */
-
-/* Quicksort of count items from first on: the smaller part by a call, so that calls are no deeper than the logarithm. */
-static void sort_part(uint64_t **table, uint64_t first, uint64_t count) {
-    while (count > 1) {
-        uint64_t pivot = *table[first + (count - 1) / 2], low = first, high = first + count - 1;
-        for (;; low++, high--) {
-            while (*table[low] < pivot) low++;
-            while (*table[high] > pivot) high--;
-            if (low >= high) break;
-            uint64_t *moved = table[low];
-            hw_write(m, table, &table[low], table[high]);
-            hw_write(m, table, &table[high], moved);
-        }
-        uint64_t lower = high + 1 - first, upper = count - lower;
-        if (lower < upper) {
-            sort_part(table, first, lower);
-            first += lower;
-            count = upper;
-        } else {
-            sort_part(table, first + lower, upper);
-            count = lower;
-        }
-    }
-}
-
-static uint64_t sort(uint64_t items) {
-    uint64_t checksum = 0;
-    uint64_t **table = (uint64_t **)some(hw_alloc_array(m, pointer_type, items));
-    for (uint64_t i = 0; i < items; i++) {
-        uint64_t *number = (uint64_t *)some(hw_alloc(m, number_type));
-        *number = next_random();
-        hw_write(m, table, &table[i], number);
-    }
-    collect_if_small();
-    sort_part(table, 0, items);
-    for (uint64_t i = 0; i < items; i++) checksum = checksum * 31 + *table[i];
-    return checksum;
-}
-
 static void make_types(hw_heap *heap) {
     hw_error why;
     uint64_t pointer = 1, edges = (1 << EDGES) - 1;
@@ -230,9 +189,6 @@ int main(int argc, char **argv) {
     } else if (strcmp(name, "map") == 0) {
         checksum = map(n);
         printf("map ops %" PRIu64, n * ROUNDS);
-    } else if (strcmp(name, "sort") == 0) {
-        checksum = sort(n);
-        printf("sort items %" PRIu64, n);
     } else {
         return 2;
     }

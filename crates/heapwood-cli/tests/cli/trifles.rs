@@ -1,23 +1,10 @@
-//! Details of input and output: escape codes in names, unlikely file names, percentages of zero, output that cannot be
+//! Details of input and output: escape codes in names, unlikely file names, output that cannot be
 //! written, options without effect.
 
 use crate::common::*;
 use heapwood_report::page_samples::SampleFile;
 use heapwood_report::testing::fails;
 use std::process::{Command, Stdio};
-
-#[test]
-fn a_percentage_of_zero_is_not_printed() {
-    for args in ["run trees 4", "run mark 1"] {
-        let out = output(args);
-        assert!(!out.contains("taken with a lock") && !out.contains("allocated 0 bytes"), "{out}");
-        let line = out.lines().find(|line| line.starts_with("spans ")).unwrap();
-        assert!(line.contains("locks taken ") && !line.contains('%'), "{line}");
-        let figures = json(args);
-        assert!(figures["allocated_bytes"].as_u64().unwrap() > 0, "{figures}");
-        assert!(figures["spans"].as_u64().unwrap() > 0, "{figures}");
-    }
-}
 
 #[test]
 fn help_that_cannot_be_written_is_an_error() {

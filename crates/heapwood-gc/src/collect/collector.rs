@@ -26,7 +26,6 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use heapwood_heap::{Collection, Space, Sweeping};
-use heapwood_os::threads::timed_lock::TickClock;
 use heapwood_os::{ForkLock, Lock, LockGuard, Mapped, for_each_mapping_of, process::clock};
 
 /// What one collection at a time works with.
@@ -332,18 +331,14 @@ impl Collector {
         self.signal.is_some()
     }
 
-    /// The phase clock, and what is told of it.
+    /// Its reports.
     pub(crate) fn tracing(&self) -> &Tracing {
         &self.tracing
     }
 
-    /// What it knows of the figures, the longest holds of locks by this clock.
-    pub(crate) fn add_to_stats(&self, space: &Space, stats: &mut Stats, clock: &TickClock) {
-        self.record.lock().add_to_stats(stats);
-        self.tracing.add_to_stats(space, stats);
-        stats.hold_threads_max_ns = clock.ns(self.registry.longest_hold());
-        stats.hold_roots_max_ns = clock.ns(self.roots.table().longest_hold());
-        stats.hold_handles_max_ns = clock.ns(self.roots.handles().longest_hold());
+    /// Writes what it knows into the statistics.
+    pub(crate) fn add_to_stats(&self, space: &Space, stats: &mut Stats) {
+        self.record.lock().add_to_stats(stats, &space.reclaim_clock().times());
         stats.barrier_violations = self.verify.as_ref().map_or(0, Verify::violations);
     }
 

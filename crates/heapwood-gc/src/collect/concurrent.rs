@@ -72,7 +72,7 @@ impl Collector {
             let cpu = clock::thread_cpu_ns() - cpu + marked.helpers_cpu_ns;
             work.spent += cpu / COUNTED_PART;
             work.concurrent.beside += cpu;
-            self.record().lock().add_beside(cpu, marked.markers);
+            self.record().lock().add_cpu(cpu);
             if !marked.done || self.suspect_finalizers(state, asked) {
                 continue;
             }

@@ -26,7 +26,6 @@ impl Collector {
         let mut pause = self.stop_world(state, &mut times, client);
         let published = self.publish(&pause);
         self.verify_before_marking(&pause);
-        let memory = self.memory_to_trace(&pause, prepared.expected());
         let roots = self.count_roots(&pause, prepared.expected());
         let kind = self.plan_pause(&pause, cause, &prepared, work, &mut times);
         self.call_hook(work.hook(), &pause, CollectionMoment::Start, kind);
@@ -40,7 +39,7 @@ impl Collector {
         });
         times.end_marking(&marked);
         let totals = self.account(&pause, work, kind, (&marked, &revived), &times);
-        let ended = work.ended_totals(state);
+        let ended = work.ended_totals();
         state.space().external().set_entries(state.entry_bytes());
         // Who ended a concurrent marking before its time names its own cause.
         let reported = work.concurrent.overtaken_by.unwrap_or(cause);
@@ -63,7 +62,6 @@ impl Collector {
                 ended: ended.as_ref(),
                 roots,
                 words,
-                memory,
                 times: &times,
             },
         );

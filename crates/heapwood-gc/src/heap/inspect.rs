@@ -11,7 +11,6 @@ use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::Stopped;
 use heapwood_heap::ValidationError;
 use heapwood_os::KernelRef;
-use heapwood_os::threads::timed_lock::TickClock;
 use heapwood_pages::{PAGE_SIZE, PageCount, Snapshot};
 
 /// A heap that no collector or marker touches, and its stopped space.
@@ -36,7 +35,6 @@ pub struct HeapInspector<'h> {
     collector: &'h Collector,
     background: &'h Background,
     kernel: KernelRef,
-    ticks: &'h TickClock,
 }
 
 impl<'h> HeapInspector<'h> {
@@ -46,9 +44,8 @@ impl<'h> HeapInspector<'h> {
         collector: &'h Collector,
         background: &'h Background,
         kernel: KernelRef,
-        ticks: &'h TickClock,
     ) -> Self {
-        HeapInspector { state, collector, background, kernel, ticks }
+        HeapInspector { state, collector, background, kernel }
     }
 
     /// Logs from now on where signals interrupt its threads, in a ring of entries.
@@ -143,14 +140,9 @@ impl<'h> HeapInspector<'h> {
     pub fn stats(self) -> Stats {
         let _no_preempt = record().no_preempt();
         let (figures, arenas) = (self.state.space().stats(), self.state.space().arenas().bytes());
-        let [sweep_allocation_ns, sweep_background_ns, sweep_collector_ns] =
-            self.state.space().reclaim_clock().times().sweep_ns;
-        let held = |ticks: u64| self.ticks.ns(ticks);
         let (finalizers, finalizers_queued, finalized) = self.state.finalizers().counts();
-        let (weak_cleared, weak_looked) = self.state.ephemerons().counts();
         let mut stats = Stats {
-            weak_cleared,
-            weak_looked,
+            weak_cleared: self.state.ephemerons().cleared(),
             collections_off: self.state.space().collections_off(),
             own_thread: self.background.is_here().into(),
             finalizers,
@@ -167,29 +159,15 @@ impl<'h> HeapInspector<'h> {
             arena_free_bytes: arenas.free + arenas.quarantined,
             committed_bytes: figures.grown,
             external_bytes: self.state.space().external().told(),
-            external_added_bytes: self.state.space().external().added(),
             backed_bytes: figures.resident,
-            spans: figures.spans,
             span_lock_acquisitions: figures.span_lock_acquisitions,
             page_lock_acquisitions: figures.page_lock_acquisitions,
-            sweep_allocation_ns,
-            sweep_background_ns,
-            sweep_collector_ns,
-            swept_by_allocation: figures.swept_by_allocation,
-            swept_by_background: figures.swept_by_background,
-            swept_by_collector: figures.swept_by_collector,
-            small_bytes: figures.small_allocated,
             shared_rmws: figures.shared_rmws,
-            refills: figures.refills,
-            spans_taken: figures.spans_taken,
-            spans_returned: figures.spans_returned,
+            small_bytes: figures.small_allocated,
             threads: self.collector.registry().attached_now(),
-            hold_spans_max_ns: held(figures.hold_spans),
-            hold_pages_max_ns: held(figures.hold_pages),
-            hold_types_max_ns: held(figures.hold_types),
             ..Stats::default()
         };
-        self.collector.add_to_stats(self.state.space(), &mut stats, self.ticks);
+        self.collector.add_to_stats(self.state.space(), &mut stats);
         self.background.job().figures().add_to_stats(&mut stats);
         stats
     }

@@ -80,7 +80,6 @@ impl<'p, S: Scope + 'p, M: Mode<Scope = Pending<'p, S>>> Marker<'_, M> {
             }
         }
         of.waiting().join(&waiting);
-        ephemerons.add_looked(looked);
         match (of.are_undecided(), found || looked > 0) {
             (true, _) => Looked::Some,
             (false, true) => Looked::All,
@@ -120,14 +119,13 @@ impl<'p, S: Scope + 'p, M: Mode<Scope = Pending<'p, S>>> Marker<'_, M> {
     /// Finds those that wait for keys which another scope has marked, in the stop that ends a marking beside the program. The
     /// others stay where they are: there may be millions, and none of them has anything to be followed.
     pub(super) fn look_again(&mut self, ephemerons: &Ephemerons) {
-        let looked = ephemerons.of(S::SNAPSHOT).index().take_unless(|ephemeron| {
+        ephemerons.of(S::SNAPSHOT).index().take_unless(|ephemeron| {
             let waits = self.may_die(ephemeron.key());
             if !waits {
                 self.mode.scope().found.add(ephemeron);
             }
             waits
         });
-        ephemerons.add_looked(looked);
     }
 }
 

@@ -10,9 +10,9 @@ use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use core::time::Duration;
+use heapwood_os::LockGuard;
 use heapwood_os::process::clock::monotonic_ns;
-use heapwood_os::threads::timed_lock::TimedGuard;
-use heapwood_os::{ForkLock, Mapped, Reservation, TimedLock};
+use heapwood_os::{ForkLock, Lock, Mapped, Reservation};
 
 /// The most spare mutators.
 const SPARE: usize = 16;
@@ -91,7 +91,7 @@ impl<M> Link<M> {
 
 /// The mutators of a heap.
 pub(crate) struct Registry<M: Member> {
-    lists: TimedLock<MutatorLists<M>, REGISTRY>,
+    lists: Lock<MutatorLists<M>, REGISTRY>,
     /// The number of attached mutators.
     attached: AtomicUsize,
 }
@@ -108,7 +108,7 @@ struct MutatorLists<M: Member> {
 unsafe impl<M: Member> Send for MutatorLists<M> {}
 
 /// The attached mutators. While this is held, none is attached or detached.
-pub(crate) struct Members<'r, M: Member>(TimedGuard<'r, MutatorLists<M>, REGISTRY>);
+pub(crate) struct Members<'r, M: Member>(LockGuard<'r, MutatorLists<M>, REGISTRY>);
 
 /// A mutator has not stopped in the time that it was given.
 #[derive(Debug)]
@@ -206,7 +206,7 @@ impl<M: Member> Registry<M> {
     pub(crate) fn new() -> Self {
         let none = core::ptr::null();
         Registry {
-            lists: TimedLock::new(MutatorLists { orphans: none, attached: none, spare: none, spares: 0 }),
+            lists: Lock::new(MutatorLists { orphans: none, attached: none, spare: none, spares: 0 }),
             attached: AtomicUsize::new(0),
         }
     }
@@ -221,7 +221,7 @@ impl<M: Member> Registry<M> {
         self.lists.try_lock().map(Self::members)
     }
 
-    fn members(mut lists: TimedGuard<'_, MutatorLists<M>, REGISTRY>) -> Members<'_, M> {
+    fn members(mut lists: LockGuard<'_, MutatorLists<M>, REGISTRY>) -> Members<'_, M> {
         if !lists.orphans.is_null() {
             // SAFETY: their threads are not in this process.
             unsafe { lists.forget_orphans() };
@@ -278,11 +278,6 @@ impl<M: Member> Registry<M> {
             }
             some => some,
         }
-    }
-
-    /// The longest that the lock was held, in ticks.
-    pub(crate) fn longest_hold(&self) -> u64 {
-        self.lists.longest_hold()
     }
 
     /// Calls `f` with the memory of each mutator, attached or spare.

@@ -42,11 +42,6 @@ impl Histogram {
         self.max = self.max.max(ns);
     }
 
-    /// The number of recorded durations.
-    pub(crate) fn count(&self) -> u64 {
-        self.total
-    }
-
     /// The duration that a share `q` of all durations do not exceed; 0 if there are none.
     pub(crate) fn quantile(&self, q: f64) -> u64 {
         let wanted = (q * self.total as f64).ceil() as u64;

@@ -7,8 +7,8 @@
 //! | `memory_account` | an account of them |
 //! | `histogram` | durations, for quantiles |
 //! | `record` | the statistics of collections |
-//! | `phases` | the phase clock |
-//! | `tracing` | reports on standard error: a line for each collection (`trace_line`), totals at the end (`at_exit`) |
+//! | `phases` | the moments of a collection, and its phases |
+//! | `tracing` | a line on standard error for each collection (`trace_line`) |
 //! | `slow_thread` | the report of a thread that does not stop |
 //! | `verify` | the checks of verify mode |
 //! | `arena_log` | the callers that opened and closed arenas, for verify mode |
@@ -22,7 +22,6 @@
 //! Invariant: nothing of a heap depends on its observation.
 
 mod arena_log;
-mod at_exit;
 mod ephemerons;
 mod histogram;
 mod memory_account;
@@ -49,6 +48,6 @@ pub(crate) use slots::{for_each_slot, shape_of};
 pub(crate) use slow_thread::report_slow_thread;
 pub(crate) use snapshot::PageSnapshots;
 pub(crate) use stats::Stats;
-pub(crate) use trace_line::RootBytes;
-pub(crate) use tracing::{TracedCollection, Tracing};
+pub(crate) use trace_line::{RootBytes, TracedCollection};
+pub(crate) use tracing::Tracing;
 pub(crate) use verify::Verify;

@@ -1,14 +1,11 @@
-//! The phase clock: the time of collections, in four phases that add up. *Prep* is the part of a collection before
-//! marking, without sweeping: it asks the kernel, stops the threads and takes their runs. *Mark* lasts until they go
+//! The moments of one collection, which divide its time into phases. *Prep* is the part of a collection before
+//! marking, without sweeping: it asks the kernel, stops the threads and takes what they hand in. *Mark* lasts until they go
 //! on. The thread that needs memory does *sweep* and *page recovery* before the next collection
 //! (`heapwood-heap/src/reclaim/clock.rs`); the collecting thread's share of these counts there, not as prep. D's
 //! collector times these phases under its PROFILING flag. Invariant: each moment of the collecting thread belongs to
-//! one phase, and the sums are read without a lock.
+//! one phase.
 
-use super::stats::Stats;
 use crate::mark::MarkTotals;
-use core::ops::Add;
-use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_heap::{ReclaimTimes, Space};
 use heapwood_os::process::clock::{monotonic_ns, thread_cpu_ns};
 
@@ -72,107 +69,6 @@ pub(crate) struct Elapsed {
     pub(crate) cpu: u64,
 }
 
-impl Elapsed {
-    /// A time measured in ticks, over batches so short that a thread is seldom interrupted in one: its CPU time is the
-    /// same.
-    fn of_batches(ns: u64) -> Self {
-        Elapsed { wall: ns, cpu: ns }
-    }
-
-    fn less(self, ns: u64) -> Self {
-        Elapsed { wall: self.wall.saturating_sub(ns), cpu: self.cpu.saturating_sub(ns) }
-    }
-}
-
-impl Add for Elapsed {
-    type Output = Elapsed;
-    fn add(self, other: Elapsed) -> Elapsed {
-        Elapsed { wall: self.wall + other.wall, cpu: self.cpu + other.cpu }
-    }
-}
-
-/// The durations of the phases, of one collection or of all.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Phases {
-    /// Includes the stop.
-    pub(crate) prep: Elapsed,
-    /// The stop alone.
-    pub(crate) stop: Elapsed,
-    pub(crate) mark: Elapsed,
-    pub(crate) sweep: Elapsed,
-    pub(crate) recovery: Elapsed,
-}
-
-impl Phases {
-    /// The grand total.
-    pub(crate) fn total(&self) -> Elapsed {
-        self.prep + self.mark + self.sweep + self.recovery
-    }
-
-    /// Adds them to the statistics.
-    pub(crate) fn add_to_stats(&self, stats: &mut Stats) {
-        let total = self.total();
-        stats.phase_prep_ns = self.prep.wall;
-        stats.phase_prep_cpu_ns = self.prep.cpu;
-        stats.phase_stop_ns = self.stop.wall;
-        stats.phase_stop_cpu_ns = self.stop.cpu;
-        stats.phase_mark_ns = self.mark.wall;
-        stats.phase_mark_cpu_ns = self.mark.cpu;
-        stats.phase_sweep_ns = self.sweep.wall;
-        stats.phase_sweep_cpu_ns = self.sweep.cpu;
-        stats.phase_recovery_ns = self.recovery.wall;
-        stats.phase_recovery_cpu_ns = self.recovery.cpu;
-        stats.phase_total_ns = total.wall;
-        stats.phase_total_cpu_ns = total.cpu;
-    }
-}
-
-/// A sum of durations.
-#[derive(Default)]
-struct Sum {
-    wall: AtomicU64,
-    cpu: AtomicU64,
-}
-
-impl Sum {
-    fn add(&self, taken: Elapsed) {
-        self.wall.fetch_add(taken.wall, Ordering::Relaxed);
-        self.cpu.fetch_add(taken.cpu, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> Elapsed {
-        Elapsed { wall: self.wall.load(Ordering::Relaxed), cpu: self.cpu.load(Ordering::Relaxed) }
-    }
-}
-
-/// The sums of all collections; those of sweep and recovery are in the space.
-#[derive(Default)]
-pub(crate) struct PhaseClock {
-    prep: Sum,
-    stop: Sum,
-    mark: Sum,
-}
-
-impl PhaseClock {
-    /// Adds a collection.
-    pub(crate) fn add(&self, times: &Times) {
-        self.prep.add(times.prep());
-        self.stop.add(times.stop());
-        self.mark.add(times.mark());
-    }
-
-    /// All phases so far; `reclaimed` are the space's times.
-    pub(crate) fn phases(&self, reclaimed: &ReclaimTimes) -> Phases {
-        Phases {
-            prep: self.prep.get(),
-            stop: self.stop.get(),
-            mark: self.mark.get(),
-            sweep: Elapsed::of_batches(reclaimed.sweep()),
-            recovery: Elapsed::of_batches(reclaimed.recovery()),
-        }
-    }
-}
-
 impl Times {
     /// The times of a collection that begins now.
     pub(crate) fn begin(space: &Space, last_ended: u64) -> Self {
@@ -207,21 +103,25 @@ impl Times {
         self.began.wall.saturating_sub(self.last_ended)
     }
 
-    /// Prep: the time until marking begins, without the sweeping in it.
-    pub(crate) fn prep(&self) -> Elapsed {
+    /// Nanoseconds of prep: the time until marking begins, without the sweeping in it.
+    pub(crate) fn prep(&self) -> u64 {
         let [before, after] = self.reclaimed;
-        self.marking.since(self.began).less((after - before).by_collector())
+        self.marking.since(self.began).wall.saturating_sub(after.collector_ns - before.collector_ns)
     }
 
-    /// The stop, a part of prep.
-    pub(crate) fn stop(&self) -> Elapsed {
-        self.stopped.since(self.requested)
+    /// Nanoseconds of the stop, a part of prep.
+    pub(crate) fn stop(&self) -> u64 {
+        self.stopped.since(self.requested).wall
     }
 
-    /// Mark: the time until the mutators go on.
-    pub(crate) fn mark(&self) -> Elapsed {
-        let alone = self.ended.since(self.marking);
-        Elapsed { cpu: alone.cpu + self.helped.0, ..alone }
+    /// Nanoseconds of mark: the time until the mutators go on.
+    pub(crate) fn mark(&self) -> u64 {
+        self.ended.since(self.marking).wall
+    }
+
+    /// Nanoseconds of the pause: the time in which mutators cannot go on.
+    pub(crate) fn pause(&self) -> u64 {
+        self.ended.since(self.requested).wall
     }
 }
 
@@ -235,11 +135,7 @@ mod tests {
 
     #[test]
     fn every_moment_of_a_collection_is_in_one_phase() {
-        let swept = |collector| ReclaimTimes {
-            sweep_ns: [1000, 1000, collector],
-            recovery_ns: [500, 0, 5],
-            ..ReclaimTimes::default()
-        };
+        let swept = |collector_ns| ReclaimTimes { collector_ns, sweep_ns: 1000, ..ReclaimTimes::default() };
         let times = Times {
             last_ended: 0,
             began: at(100, 10),
@@ -252,15 +148,7 @@ mod tests {
             helped: (80, 1),
             reclaimed: [swept(7), swept(37)],
         };
-        let clock = PhaseClock::default();
-        clock.add(&times);
-        let took = |wall, cpu| Elapsed { wall, cpu };
-        let phases = clock.phases(&ReclaimTimes { sweep_ns: [0, 0, 30], ..ReclaimTimes::default() });
-        assert_eq!((phases.prep, phases.stop), (took(70, 35), took(30, 5)));
-        assert_eq!((phases.mark, phases.sweep), (took(100, 91 + 80), took(30, 30)));
-        // The time of the collecting thread from its beginning to its end, and that of its helpers.
-        assert_eq!(phases.total(), took(200, 156 + 80));
-        clock.add(&times);
-        assert_eq!(clock.phases(&ReclaimTimes::default()).total(), took(340, 2 * (35 + 171)));
+        assert_eq!((times.prep(), times.stop(), times.mark(), times.pause()), (70, 30, 100, 140));
+        assert_eq!(times.prep() + 30 + times.mark(), 200, "30 were swept");
     }
 }

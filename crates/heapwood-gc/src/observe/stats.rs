@@ -1,6 +1,6 @@
 //! The statistics of a heap: its collections so far, and its present state. One list is the source of [`Stats`], of the
 //! C interface's `hw_stats`, of the keys of `heapwood run --json` and of docs/guide/statistics.md. Invariant: the list
-//! has the order of `hw_stats`, with which programs are compiled; so a new statistic comes last.
+//! has the order of `hw_stats`, with which programs are compiled; so between two releases a new statistic comes last.
 
 /// The unit of a statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +71,10 @@ macro_rules! stats {
 stats! {
     /// Collections so far.
     collections: u64, Count, Total;
+    /// Young ones among them.
+    young_collections: u64, Count, Total;
+    /// Collections of an idle heap, which the heap's own thread made, or asked the marker for.
+    idle_collections: u64, Count, Total;
     /// Live bytes at the last collection.
     live_bytes: usize, Bytes, Level;
     /// Live objects at the last collection.
@@ -79,10 +83,19 @@ stats! {
     goal_bytes: usize, Bytes, Level;
     /// Bytes handed out to mutators.
     allocated_bytes: u64, Bytes, Total;
+    /// The part of `allocated_bytes` for small objects, up to 32 KiB.
+    small_bytes: u64, Bytes, Total;
     /// Bytes of pages that objects occupy, or that mutators have cached.
     in_use_bytes: usize, Bytes, Level;
+    /// Bytes of pages that may be resident: committed, and neither unused so far nor released.
+    backed_bytes: usize, Bytes, Level;
     /// The most bytes that were ever committed for objects.
     committed_bytes: usize, Bytes, Level;
+    /// Bytes given back to the kernel.
+    released_bytes: u64, Bytes, Total;
+    /// Bytes outside the heap that its objects own, as the program has told (`hw_external`). They count toward goal and limit, and are
+    /// no part of the other sizes.
+    external_bytes: usize, Bytes, Level;
     /// CPU time of collecting threads.
     collect_cpu_ns: u64, Nanoseconds, Total;
     /// Pauses, from the first request to stop until the last thread may go on: the median.
@@ -93,128 +106,35 @@ stats! {
     pause_max_ns: u64, Nanoseconds, Maximum;
     /// The sum.
     pause_total_ns: u64, Nanoseconds, Total;
-    /// Overflows of the mark stack: objects had to be found a second time.
-    mark_overflows: u64, Count, Total;
-    /// Stores that bypassed the write barrier (verify mode).
-    barrier_violations: u64, Count, Total;
-    /// Collections with the full set of checks (verify mode).
-    verified: u64, Count, Total;
-    /// Threads attached now.
-    threads: usize, Count, Level;
-    /// Time to stop, the first part of a pause, until every other thread has stopped: the 99th percentile.
-    stop_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest.
+    /// The longest pause of a young collection.
+    young_pause_max_ns: u64, Nanoseconds, Maximum;
+    /// The longest time to stop: the first part of a pause, until every other thread has stopped.
     stop_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum.
-    stop_total_ns: u64, Nanoseconds, Total;
-    /// Time of marking, the second part: the 99th percentile.
-    mark_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest.
+    /// The longest time of marking, the second part.
     mark_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum.
-    mark_total_ns: u64, Nanoseconds, Total;
-    /// Time in which the collecting thread swept the rest of the last cycle, before the pause: the 99th percentile.
-    sweep_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest.
-    sweep_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum.
-    sweep_total_ns: u64, Nanoseconds, Total;
-    /// The longest hold of the lock of the span lists.
-    hold_spans_max_ns: u64, Nanoseconds, Maximum;
-    /// The page allocator's lock.
-    hold_pages_max_ns: u64, Nanoseconds, Maximum;
-    /// The lock for registering layouts.
-    hold_types_max_ns: u64, Nanoseconds, Maximum;
-    /// The lock of the list of threads, which a collection holds during its pause.
-    hold_threads_max_ns: u64, Nanoseconds, Maximum;
-    /// The lock of the table of roots.
-    hold_roots_max_ns: u64, Nanoseconds, Maximum;
-    /// The lock of the handles.
-    hold_handles_max_ns: u64, Nanoseconds, Maximum;
-    /// Bytes of pages that may be resident: committed, and neither unused so far nor released.
-    backed_bytes: usize, Bytes, Level;
-    /// Bytes given back to the kernel.
-    released_bytes: u64, Bytes, Total;
-    /// Spans of small objects handed out to mutators, as threads have reported them.
-    spans: u64, Count, Total;
-    /// Acquisitions of the lock of the span lists for these spans.
-    span_lock_acquisitions: u64, Count, Total;
-    /// Acquisitions of the page allocator's lock.
-    page_lock_acquisitions: u64, Count, Total;
-    /// Stops of the threads, including those that found all stopped.
-    stops: u64, Count, Total;
-    /// The median.
-    stop_p50_ns: u64, Nanoseconds, Quantile;
-    /// Prep: the time before marking, without sweeping. The collector asks the kernel, stops the threads and takes their
-    /// runs.
+    /// Prep: the time before marking, without sweeping. The collector asks the kernel, stops the threads and takes what they hand in.
     phase_prep_ns: u64, Nanoseconds, Total;
-    /// CPU time of the collecting thread.
-    phase_prep_cpu_ns: u64, Nanoseconds, Total;
     /// The part of prep until every other thread had stopped.
     phase_stop_ns: u64, Nanoseconds, Total;
-    /// CPU time of the collecting thread.
-    phase_stop_cpu_ns: u64, Nanoseconds, Total;
     /// Mark: until the threads go on.
     phase_mark_ns: u64, Nanoseconds, Total;
-    /// CPU time of all marking threads.
-    phase_mark_cpu_ns: u64, Nanoseconds, Total;
     /// Sweep: the sum over all threads, which report it when they next take the lock of the span lists.
     phase_sweep_ns: u64, Nanoseconds, Total;
-    /// The same figure: batches take microseconds, and are seldom interrupted.
-    phase_sweep_cpu_ns: u64, Nanoseconds, Total;
     /// Page recovery: returning empty spans to the page allocator, by any thread.
     phase_recovery_ns: u64, Nanoseconds, Total;
-    /// The same figure.
-    phase_recovery_cpu_ns: u64, Nanoseconds, Total;
     /// The sum of prep, mark, sweep and recovery.
     phase_total_ns: u64, Nanoseconds, Total;
-    /// CPU time.
-    phase_total_cpu_ns: u64, Nanoseconds, Total;
-    /// The part of the sweeping by allocating threads.
-    sweep_allocation_ns: u64, Nanoseconds, Total;
-    /// The part by the heap's own thread.
-    sweep_background_ns: u64, Nanoseconds, Total;
-    /// The part by collecting threads, before they marked.
-    sweep_collector_ns: u64, Nanoseconds, Total;
-    /// Spans swept by allocating threads, as they have reported them.
-    swept_by_allocation: u64, Count, Total;
-    /// Spans swept by the heap's own thread.
-    swept_by_background: u64, Count, Total;
-    /// Spans swept by collecting threads, before they marked.
-    swept_by_collector: u64, Count, Total;
-    /// The part of `allocated_bytes` for small objects, up to 32 KiB.
-    small_bytes: u64, Bytes, Total;
+    /// Acquisitions of the lock of the span lists, for small objects.
+    span_lock_acquisitions: u64, Count, Total;
+    /// Acquisitions of the page allocator's lock, for small objects.
+    page_lock_acquisitions: u64, Count, Total;
     /// Read-modify-writes on memory that several threads write, for small objects: two for each acquisition of these two
     /// locks.
     shared_rmws: u64, Count, Total;
-    /// Refills: an allocating thread took cells of another span.
-    refills: u64, Count, Total;
-    /// Spans that threads took from the central lists.
-    spans_taken: u64, Count, Total;
-    /// Spans that threads returned to the central lists.
-    spans_returned: u64, Count, Total;
-    /// Collections of an idle heap, which the heap's own thread made, or asked the marker for.
-    idle_collections: u64, Count, Total;
-    /// Young collections.
-    young_collections: u64, Count, Total;
-    /// Pauses of young collections, which count among all pauses, too: the median.
-    young_pause_p50_ns: u64, Nanoseconds, Quantile;
-    /// The 99th percentile.
-    young_pause_p99_ns: u64, Nanoseconds, Quantile;
-    /// The longest.
-    young_pause_max_ns: u64, Nanoseconds, Maximum;
-    /// The sum.
-    young_pause_total_ns: u64, Nanoseconds, Total;
     /// Bytes that young collections promoted to old: found alive, or kept unmarked.
     promoted_bytes: u64, Bytes, Total;
     /// Young collections that took too long and ended early: all objects not yet marked were kept.
     promoted_en_masse: u64, Count, Total;
-    /// Arenas that were opened.
-    arenas: u64, Count, Total;
-    /// Bytes of pages of arenas that are open or referred to: part of `in_use_bytes`, not of `live_bytes`.
-    arena_bytes: usize, Bytes, Level;
-    /// Bytes of pages that arenas have released, for the next arenas or in quarantine.
-    arena_free_bytes: usize, Bytes, Level;
     /// Full markings beside the program (option `concurrent`) that have ended. Their pauses count among all, too: that of the
     /// start as a young collection, that of the end as a full one.
     concurrent_markings: u64, Count, Total;
@@ -224,35 +144,32 @@ stats! {
     concurrent_mark_ns: u64, Nanoseconds, Total;
     /// Bytes of objects that these markings found, without what was promoted meanwhile.
     concurrent_mark_bytes: u64, Bytes, Total;
+    /// Turns of at most 2.5 ms in which others helped with such a marking, since the heap filled faster than it was marked.
+    mark_assists: u64, Count, Total;
     /// The longest pause that started one.
     mark_start_max_ns: u64, Nanoseconds, Maximum;
-    /// The longest CPU time of the collecting thread in such a pause.
-    mark_start_cpu_max_ns: u64, Nanoseconds, Maximum;
     /// The longest pause that ended one, without those that marked on.
     mark_end_max_ns: u64, Nanoseconds, Maximum;
-    /// The longest CPU time of the collecting thread in such a pause.
-    mark_end_cpu_max_ns: u64, Nanoseconds, Maximum;
     /// The most words that a pause which started one has looked at: of roots, of young objects that it marked, of spans and of
     /// tables.
     mark_start_max_words: u64, Count, Maximum;
     /// The same of pauses that ended one, without those that marked on.
     mark_end_max_words: u64, Count, Maximum;
-    /// The most threads that have marked beside the program at once.
-    concurrent_markers: u64, Count, Maximum;
-    /// Turns of at most 2.5 ms in which others helped with such a marking, since the heap filled faster than it was marked.
-    mark_assists: u64, Count, Total;
-    /// Objects that write barriers have noted for these markings.
-    shaded_objects: u64, Count, Total;
+    /// Overflows of the mark stack: objects had to be found a second time.
+    mark_overflows: u64, Count, Total;
+    /// Collections with the full set of checks (verify mode).
+    verified: u64, Count, Total;
+    /// Stores that bypassed the write barrier (verify mode).
+    barrier_violations: u64, Count, Total;
     /// Floating garbage: objects that the last marking beside the program has kept, though nothing led to them when it ended
     /// (verify mode).
     floating_objects: usize, Count, Level;
-    /// Bytes of floating garbage, as `floating_objects`.
-    floating_bytes: usize, Bytes, Level;
-    /// Bytes outside the heap that its objects own, as the program has told (`hw_external`). They count toward goal and limit, and are
-    /// no part of the other sizes.
-    external_bytes: usize, Bytes, Level;
-    /// Bytes of these that were ever added.
-    external_added_bytes: u64, Bytes, Total;
+    /// Arenas that were opened.
+    arenas: u64, Count, Total;
+    /// Bytes of pages of arenas that are open or referred to: part of `in_use_bytes`, not of `live_bytes`.
+    arena_bytes: usize, Bytes, Level;
+    /// Bytes of pages that arenas have released, for the next arenas or in quarantine.
+    arena_free_bytes: usize, Bytes, Level;
     /// Finalisers that are registered, of objects that no collection has found dead.
     finalizers: usize, Count, Level;
     /// Finalisers of dead objects that wait on the queue for the program.
@@ -263,8 +180,8 @@ stats! {
     finalizer_circles: usize, Count, Level;
     /// Ephemerons and weak references that were cleared since their keys were dead.
     weak_cleared: u64, Count, Total;
-    /// How often collections have looked at one whose key was not marked yet when they came to it.
-    weak_looked: u64, Count, Total;
+    /// Threads attached now.
+    threads: usize, Count, Level;
     /// How often the program has switched collections off and not on again.
     collections_off: u32, Count, Level;
     /// 1 if the heap's own thread is there, which sweeps and gives memory back. 0 if it is switched off or the system has refused it:

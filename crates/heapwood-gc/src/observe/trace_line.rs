@@ -2,35 +2,40 @@
 //! those lines read these. Figures that Go does not have follow a bar, as `key=value`. Invariant: the line is written
 //! when the threads go on again, in one write, and allocates nothing.
 
-use super::phases::{AwaitedThread, Elapsed, Phases, Times};
+use super::phases::{AwaitedThread, Elapsed, Times};
 use super::record::ConcurrentTotals;
 use core::fmt::{self, Display};
 use heapwood_heap::{ReclaimTimes, SpaceStats};
 
-/// The figures of the line: of a collection, and since the last one.
-pub(crate) struct TraceLine<'t> {
-    /// The collection's number, from 1.
+/// Figures of a collection for its report, besides its times.
+pub(crate) struct TracedCollection {
+    /// Its number, from 1.
     pub(crate) number: u64,
     /// What its pause did, and why.
     pub(crate) kind: &'static str,
     pub(crate) cause: &'static str,
     /// The concurrent marking that it ended.
     pub(crate) ended: Option<ConcurrentTotals>,
-    /// Its beginning, in nanoseconds since the heap was made.
-    pub(crate) at: u64,
-    /// All phases since the heap was made, and the CPU time of the process since then.
-    pub(crate) collector: (Phases, u64),
-    pub(crate) times: &'t Times,
     /// The heap's size in bytes when it began, and the live bytes.
     pub(crate) sizes: (usize, usize),
     /// The size at which it was due.
     pub(crate) goal: usize,
-    /// Bytes of stacks, and of other roots, that were scanned.
+    /// Bytes of the scanned roots.
     pub(crate) roots: RootBytes,
-    /// Bytes outside the heap, and all that were ever added.
-    pub(crate) external: (usize, u64),
     /// The program asked for it.
     pub(crate) forced: bool,
+}
+
+/// The figures of the line: of a collection, and since the last one.
+pub(crate) struct TraceLine<'t> {
+    /// Its beginning, in nanoseconds since the heap was made.
+    pub(crate) at: u64,
+    /// CPU time of collecting threads and of the process, in nanoseconds since the heap was made.
+    pub(crate) cpu: (u64, u64),
+    pub(crate) collected: &'t TracedCollection,
+    pub(crate) times: &'t Times,
+    /// Bytes outside the heap.
+    pub(crate) external: usize,
     /// The space's statistics now and after the last collection.
     pub(crate) space: [SpaceStats; 2],
     /// The reclaim times at the same moments.
@@ -72,63 +77,56 @@ fn mb(bytes: usize) -> usize {
     bytes >> 20
 }
 
-/// Three of them, joined by `+`.
-fn sum(ns: [u64; 3]) -> impl Display {
-    fmt::from_fn(move |f| write!(f, "{}+{}+{}", Ms(ns[0]), Ms(ns[1]), Ms(ns[2])))
-}
-
 impl TraceLine<'_> {
     /// Go's part of the line. All work of a collection is the collecting thread's (Go: assist) or its helpers' (Go:
     /// background). Marking beside the program is no part of a pause: it is told behind the bar.
     fn as_go_has_it(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Times { requested, marking, marked, ended, helped, .. } = *self.times;
+        let collected = self.collected;
         let [before, mark, after]: [Elapsed; 3] =
             [marking.since(requested), marked.since(marking), ended.since(marked)];
-        let (phases, process) = self.collector;
-        let percent = (phases.total().cpu * 100 / process.max(1)).min(100);
+        let (collecting, process) = self.cpu;
+        let percent = (collecting * 100 / process.max(1)).min(100);
         let seconds = self.at / 1_000_000;
-        write!(f, "gc {} @{}.{:03}s {percent}%: ", self.number, seconds / 1000, seconds % 1000)?;
-        write!(f, "{} ms clock, ", sum([before.wall, mark.wall, after.wall]))?;
+        write!(f, "gc {} @{}.{:03}s {percent}%: ", collected.number, seconds / 1000, seconds % 1000)?;
+        write!(f, "{}+{}+{} ms clock, ", Ms(before.wall), Ms(mark.wall), Ms(after.wall))?;
         let (alone, helped) = (Ms(mark.cpu), Ms(helped.0));
         write!(f, "{}+{alone}/{helped}/0+{} ms cpu, ", Ms(before.cpu), Ms(after.cpu))?;
-        let ((size, live), RootBytes { stacks, others }) = (self.sizes, self.roots);
-        write!(f, "{0}->{0}->{1} MB, {2} MB goal, ", mb(size), mb(live), mb(self.goal))?;
+        let ((size, live), RootBytes { stacks, others }) = (collected.sizes, collected.roots);
+        write!(f, "{0}->{0}->{1} MB, {2} MB goal, ", mb(size), mb(live), mb(collected.goal))?;
         write!(f, "{} MB stacks, {} MB globals, ", mb(stacks), mb(others))?;
-        write!(f, "{} P{}", 1 + self.times.helped.1, if self.forced { " (forced)" } else { "" })
+        write!(f, "{} P{}", 1 + self.times.helped.1, if collected.forced { " (forced)" } else { "" })
     }
 
     /// The rest of the line.
     fn behind_the_bar(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [now, before] = &self.space;
-        let reclaimed = self.reclaimed[0] - self.reclaimed[1];
-        let since = |figure: fn(&SpaceStats) -> u64| figure(now).saturating_sub(figure(before));
-        let (spans, pages) = (since(|s| s.span_lock_acquisitions), since(|s| s.page_lock_acquisitions));
-        let (small, rmws) = (since(|s| s.small_allocated), since(|s| s.shared_rmws));
-        let a_mib = |count: u64| count as f64 * (1 << 20) as f64 / small.max(1) as f64;
-        write!(f, " | kind={} cause={}", self.kind, self.cause)?;
-        write!(f, " prep_ms={} stop_ms={}", Ms(self.times.prep().wall), Ms(self.times.stop().wall))?;
+        let TracedCollection { kind, cause, ended, .. } = self.collected;
+        write!(f, " | kind={kind} cause={cause}")?;
+        write!(f, " prep_ms={} stop_ms={}", Ms(self.times.prep()), Ms(self.times.stop()))?;
         if let Some(AwaitedThread { thread, ns }) = self.times.awaited {
             write!(f, " awaited={thread} awaited_ms={}", Ms(ns))?;
         }
-        if let Some(ConcurrentTotals { mark_ns, bytes, assists, shaded, floating, .. }) = self.ended {
-            write!(f, " beside_ms={} beside_KiB={}", Ms(mark_ns), bytes >> 10)?;
-            write!(f, " assists={assists} shaded={shaded}")?;
+        if let Some(ConcurrentTotals { mark_ns, bytes, assists, floating, .. }) = ended {
+            write!(f, " beside_ms={} beside_KiB={} assists={assists}", Ms(*mark_ns), bytes >> 10)?;
             if let Some(floating) = floating {
                 write!(f, " floating={}", floating.objects)?;
             }
         }
-        if self.external.1 > 0 {
-            write!(f, " external_KiB={}", self.external.0 >> 10)?;
+        if self.external > 0 {
+            write!(f, " external_KiB={}", self.external >> 10)?;
         }
-        write!(f, " sweep_ms={} recovery_ms={}", sum(reclaimed.sweep_ns), sum(reclaimed.recovery_ns))?;
-        let [allocation, background, collector] = reclaimed.spans;
-        write!(f, " swept={allocation}+{background}+{collector} small_KiB={}", small >> 10)?;
-        write!(f, " taken={} returned={}", since(|s| s.spans_taken), since(|s| s.spans_returned))?;
-        write!(f, " refills={} locks={spans}+{pages} rmws={rmws}", since(|s| s.refills))?;
+        let [now, before] = &self.reclaimed;
+        let (swept, recovered) = (now.sweep_ns - before.sweep_ns, now.recovery_ns - before.recovery_ns);
+        write!(f, " sweep_ms={} recovery_ms={}", Ms(swept), Ms(recovered))?;
+        let [now, before] = &self.space;
+        let since = |figure: fn(&SpaceStats) -> u64| figure(now).saturating_sub(figure(before));
+        let (spans, pages) = (since(|s| s.span_lock_acquisitions), since(|s| s.page_lock_acquisitions));
+        let small = since(|s| s.small_allocated);
+        write!(f, " small_KiB={} locks={spans}+{pages}", small >> 10)?;
         if small == 0 {
             return Ok(());
         }
-        write!(f, " locks_per_MiB={:.2} rmws_per_MiB={:.2}", a_mib(spans + pages), a_mib(rmws))
+        write!(f, " locks_per_MiB={:.2}", (spans + pages) as f64 * (1 << 20) as f64 / small as f64)
     }
 }
 

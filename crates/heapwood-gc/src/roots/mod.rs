@@ -56,13 +56,13 @@ use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
 use changed_handles::ChangedHandles;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_os::{ForkLock, KernelRef, Lock, Mapped, OsError, TimedLock};
+use heapwood_os::{ForkLock, KernelRef, Lock, Mapped, OsError};
 use libraries::Libraries;
 
 /// The roots of a heap that belong to no thread.
 pub(crate) struct Roots {
-    table: TimedLock<RootTable, ROOT_TABLE>,
-    handles: TimedLock<Handles, HANDLES>,
+    table: Lock<RootTable, ROOT_TABLE>,
+    handles: Lock<Handles, HANDLES>,
     stacks: Lock<OtherStacks, STACKS>,
     changed: ChangedHandles,
     /// Libraries whose data are roots; none before the first.
@@ -75,9 +75,9 @@ impl Roots {
     pub(crate) fn new(kernel: KernelRef, handles: usize) -> Result<Self, OsError> {
         let handles = Handles::new(kernel, handles)?;
         Ok(Roots {
-            table: TimedLock::new(RootTable::new(kernel)?),
+            table: Lock::new(RootTable::new(kernel)?),
             changed: ChangedHandles::new(kernel, handles.slots())?,
-            handles: TimedLock::new(handles),
+            handles: Lock::new(handles),
             stacks: Lock::new(OtherStacks::new(kernel)),
             libraries: Lock::new(None),
             has_libraries: AtomicBool::new(false),
@@ -174,11 +174,11 @@ impl Roots {
         }
     }
 
-    pub(crate) fn table(&self) -> &TimedLock<RootTable, ROOT_TABLE> {
+    pub(crate) fn table(&self) -> &Lock<RootTable, ROOT_TABLE> {
         &self.table
     }
 
-    pub(crate) fn handles(&self) -> &TimedLock<Handles, HANDLES> {
+    pub(crate) fn handles(&self) -> &Lock<Handles, HANDLES> {
         &self.handles
     }
 

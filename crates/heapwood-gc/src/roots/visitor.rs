@@ -15,7 +15,6 @@ use core::ops::Range;
 use heapwood_heap::{ArenaWords, Collection, Owner};
 use heapwood_layout::WORD;
 use heapwood_os::LockGuard;
-use heapwood_os::threads::timed_lock::TimedGuard;
 
 /// The kind of a run of root words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -92,8 +91,8 @@ pub(crate) struct ThreadRoots<'m> {
 
 /// The roots of a heap, under their locks.
 pub(crate) struct LockedRoots<'r> {
-    pub(super) table: TimedGuard<'r, RootTable, ROOT_TABLE>,
-    pub(super) handles: TimedGuard<'r, Handles, HANDLES>,
+    pub(super) table: LockGuard<'r, RootTable, ROOT_TABLE>,
+    pub(super) handles: LockGuard<'r, Handles, HANDLES>,
     pub(super) stacks: LockGuard<'r, OtherStacks, STACKS>,
     pub(super) changed: &'r ChangedHandles,
     pub(super) libraries: LockGuard<'r, Option<Libraries>, LIBRARIES>,

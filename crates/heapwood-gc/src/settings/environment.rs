@@ -54,9 +54,7 @@ impl OptionInfo {
                 "0" | "off" | "false" | "no" => Ok(0),
                 _ => Err(wrong),
             },
-            OptionUnit::Trace => GcTrace::parse(text)
-                .map(|words| words.bits().into())
-                .map_err(|text| SettingError::Value { option: self, text }),
+            OptionUnit::Trace => GcTrace::parse(text).ok_or(wrong),
             OptionUnit::When => Generational::parse(text).ok_or(wrong),
             OptionUnit::Beside => Concurrent::parse(text).ok_or(wrong),
             OptionUnit::Stops => Stop::parse(text).ok_or(wrong),

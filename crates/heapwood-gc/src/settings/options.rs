@@ -83,11 +83,8 @@ macro_rules! options_list {
             process_memory: Option<usize> = None, Bytes Config::LEAST_MEMORY as u64..=u64::MAX, Everyone,
                 "what memory control groups (version 2) allow, if that is less than the machine has";
 
-            /// Report collections on standard error: `1`, a line after each, in the format of Go's gctrace; `phases`,
-            /// the total times of their phases, when the heap or the process ends; `memory`, a line with where the
-            /// memory is before each full one marks, which makes its pause longer; `1+phases`, both of these; `off`,
-            /// nothing.
-            trace: Option<GcTrace> = None, Trace 1..=11, Everyone,
+            /// Report collections on standard error: `1`, a line after each, in the format of Go's gctrace; `off`, nothing.
+            trace: Option<GcTrace> = None, Trace 1..=2, Everyone,
                 "what the variable HEAPWOOD says of it, and otherwise nothing";
 
             /// The threads that mark: the collecting one, and helpers that sleep between collections. If set, all of
@@ -141,8 +138,7 @@ impl OptionInfo {
 
     /// Whether `value` is in range.
     pub fn check(&'static self, value: u64) -> Result<(), HeapError> {
-        let is_one = self.unit != OptionUnit::Trace || GcTrace::is_one(value);
-        match is_one && self.range().contains(&value) {
+        match self.range().contains(&value) {
             true => Ok(()),
             false => Err(HeapError::OutOfRange { option: self, value }),
         }
@@ -185,10 +181,10 @@ impl Value for bool {
 
 impl Value for GcTrace {
     fn number(self) -> Option<u64> {
-        Some(self.bits().into())
+        Some(self as u64)
     }
     fn of(number: u64) -> Self {
-        GcTrace::of_bits(number as u32)
+        GcTrace::of_number(number)
     }
 }
 
@@ -421,7 +417,6 @@ mod tests {
             Config::default().mask_words(257),
             Config::default().mark_stack(0),
             Config::default().process_memory(1),
-            Config::default().trace(GcTrace::OFF | GcTrace::PHASES),
         ] {
             assert!(config.check().is_err(), "{config:?}");
         }

@@ -17,7 +17,7 @@ use crate::policy::arenas::ANNOUNCED_BYTES;
 use crate::policy::refill::{self, Forecast, MOST_OTHERS};
 use crate::reclaim::central::{Central, RefillResult, ReturnedSpans};
 use crate::spans::span_list::SpanList;
-use heapwood_os::threads::timed_lock::ticks;
+use heapwood_os::process::ticks::ticks;
 use heapwood_pages::PageCount;
 
 /// The spans that a shape is expected to need.

@@ -153,7 +153,6 @@ impl<'m> Owner<'m> {
         let shape =
             self.allocator.shapes().get(id).small().expect("only shapes with a size class are refilled");
         let request = RefillRequest { buffer: self.buffer(id), id, shape };
-        self.cache.note_refill();
         if request.buffer.span().is_none() && self.allocator.shares(id, shape) {
             return self.refill_from_shared_span(request);
         }
@@ -173,7 +172,6 @@ impl<'m> Owner<'m> {
         let shape =
             self.allocator.shapes().get(id).small().expect("only shapes with a size class are refilled");
         let request = RefillRequest { buffer: self.buffer(id), id, shape };
-        self.cache.note_refill();
         if request.buffer.span().is_none() && self.allocator.shares(id, shape) {
             return self.refill_from_shared_span(request);
         }

@@ -177,7 +177,7 @@ impl ThreadCache {
             self.note_uncached(pages.bytes());
         }
         self.demand.set(PageCount(self.demand.get().0 + pages.0));
-        self.update(|a| Account { owed: a.owed + gives, spans: a.spans + 1, ..a });
+        self.update(|a| Account { owed: a.owed + gives, ..a });
     }
 
     /// Sets the free bytes in the span of a shape's buffer.
@@ -233,12 +233,6 @@ impl ThreadCache {
     /// Adds ticks of a refill that the heap's size cut short.
     pub(super) fn note_starved(&self, ticks: u64) {
         self.update(|a| Account { starved: a.starved + ticks, ..a });
-    }
-
-    /// Counts a refill of a buffer.
-    #[inline]
-    pub(super) fn note_refill(&self) {
-        self.update(|a| Account { refills: a.refills + 1, ..a });
     }
 
     /// Takes the account, to be settled.

@@ -14,7 +14,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use heapwood_layout::Layout;
 use heapwood_layout::program::{Nest, Program};
 use heapwood_os::{
-    ForkLock, KernelRef, Mapped, MappedArray, MappedIndex, OsError, TimedLock, for_each_mapping_of,
+    ForkLock, KernelRef, Lock, Mapped, MappedArray, MappedIndex, OsError, for_each_mapping_of,
 };
 
 /// Shapes, and the state of each, are committed in steps of this many; the first has all that every heap knows.
@@ -28,7 +28,7 @@ pub(crate) struct Shapes {
     programs: Programs,
     /// One of them has a trace function.
     traces: AtomicBool,
-    registering: TimedLock<ShapeRegistration, SHAPES>,
+    registering: Lock<ShapeRegistration, SHAPES>,
 }
 
 /// State of the registration.
@@ -51,7 +51,7 @@ impl Shapes {
             count: AtomicU32::new(WELL_KNOWN),
             programs: Programs::new(kernel)?,
             traces: AtomicBool::new(false),
-            registering: TimedLock::new(registering),
+            registering: Lock::new(registering),
         };
         (1..WELL_KNOWN).try_for_each(|number| {
             let shape = Shape::well_known(ShapeId::from_index(number));
@@ -74,11 +74,6 @@ impl Shapes {
     /// Whether a shape has a trace function. A thread that has stopped all others sees that of each object that exists.
     pub(crate) fn have_traces(&self) -> bool {
         self.traces.load(Ordering::Relaxed)
-    }
-
-    /// The longest that the lock for registering was held, in ticks.
-    pub(crate) fn longest_hold(&self) -> u64 {
-        self.registering.longest_hold()
     }
 
     /// The shape with a number.

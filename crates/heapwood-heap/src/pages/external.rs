@@ -10,7 +10,7 @@
 use crate::error::Refusal;
 use crate::marks::Collection;
 use crate::policy::external::{LEAST_STEP, STEP_PART};
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// The most bytes there can be.
 const MOST: usize = isize::MAX as usize;
@@ -23,8 +23,6 @@ pub(crate) struct External {
     told: AtomicUsize,
     /// What the heap's entries of links and finalisers take.
     entries: AtomicUsize,
-    /// All that was ever added.
-    added: AtomicU64,
     /// The level when the cycle began, and the lowest since; and since the last full collection.
     began: AtomicUsize,
     lowest: AtomicUsize,
@@ -59,11 +57,6 @@ impl External {
         if bytes < self.entries.swap(bytes, Relaxed) {
             self.fell();
         }
-    }
-
-    /// All bytes that were ever added.
-    pub(crate) fn added(&self) -> u64 {
-        self.added.load(Relaxed)
     }
 
     /// The change in this cycle.
@@ -115,7 +108,6 @@ impl External {
                 Err(now) => level = now,
             }
         }
-        self.added.fetch_add(bytes as u64, Relaxed);
         Ok(())
     }
 
@@ -171,13 +163,13 @@ mod tests {
         let external = External::default();
         external.add(100).unwrap();
         external.give_back(40).unwrap();
-        assert_eq!((external.level(), external.added()), (60, 100));
+        assert_eq!(external.level(), 60);
         assert_eq!(external.give_back(61), Err(Refusal::MoreThanAdded { bytes: 61, level: 60 }));
         for bytes in [MOST - 59, MOST, usize::MAX] {
             let refused = Err(Refusal::BeyondMemory { bytes, level: 60 });
             assert_eq!((external.check(bytes), external.add(bytes)), (refused, refused));
         }
-        assert_eq!((external.level(), external.added()), (60, 100), "nothing has changed");
+        assert_eq!(external.level(), 60, "nothing has changed");
         external.add(MOST - 60).unwrap();
         external.give_back(MOST).unwrap();
         assert_eq!(external.level(), 0);
@@ -270,6 +262,6 @@ mod tests {
                 });
             }
         });
-        assert_eq!((external.level(), external.added()), (30_000, 90_000));
+        assert_eq!(external.level(), 30_000);
     }
 }

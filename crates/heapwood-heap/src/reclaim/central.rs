@@ -212,19 +212,12 @@ pub(crate) struct CentralCounts {
     pub(crate) freed: u64,
     /// Bytes of large objects.
     pub(crate) large: u64,
-    /// Spans that mutators allocated from.
-    pub(crate) spans: u64,
-    /// Runs that mutators needed.
-    pub(crate) refills: u64,
     /// Acquisitions of this lock; those for large objects; and those of the page allocator's lock for large objects.
     pub(crate) lock_acquisitions: u64,
     pub(crate) large_acquisitions: u64,
     pub(crate) large_page_locks: u64,
     /// Read-modify-writes of the gate of sweepers.
     pub(crate) gate_rmws: u64,
-    /// Spans that mutators took from these lists, and spans that came back.
-    pub(crate) taken: u64,
-    pub(crate) returned: u64,
 }
 
 /// Allocation and sweeping by a mutator that is not yet in the central counters.
@@ -241,10 +234,6 @@ pub(crate) struct Account {
     pub(crate) freed: usize,
     /// Bytes that arenas left to the collector.
     pub(crate) left_by_arenas: usize,
-    /// Spans that it allocated from.
-    pub(crate) spans: u32,
-    /// Runs that it needed.
-    pub(crate) refills: u32,
     /// Spans that it swept.
     pub(crate) swept: Swept,
     /// Ticks of refills that the heap's size cut short.
@@ -336,7 +325,6 @@ impl Central {
         self.listed -= len;
         self.unswept -= if swept { 0 } else { len };
         self.touched -= begun;
-        self.counts.taken += len as u64;
         RefillResult { spans, swept }
     }
 
@@ -368,7 +356,7 @@ impl Central {
     /// Adds spans that a mutator used up.
     pub(crate) fn add_used(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, used: SpanList) {
         if !used.is_empty() {
-            self.note_returned(used);
+            self.count_listed(used);
             self.touched += used.len() as usize;
             self.lists(heap, demand, shape).used.append(heap.spans(), used);
         }
@@ -377,7 +365,7 @@ impl Central {
     /// Adds spans that were full when a mutator swept them.
     pub(crate) fn add_full(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, full: SpanList) {
         if !full.is_empty() {
-            self.note_returned(full);
+            self.count_listed(full);
             self.lists(heap, demand, shape).full.append(heap.spans(), full);
         }
     }
@@ -391,8 +379,8 @@ impl Central {
         shape: ShapeId,
         ReturnedSpans { begun, untouched }: ReturnedSpans,
     ) {
-        self.note_returned(begun);
-        self.note_returned(untouched);
+        self.count_listed(begun);
+        self.count_listed(untouched);
         self.touched += begun.len() as usize;
         let lists = self.lists(heap, demand, shape);
         lists.begun.prepend(heap.spans(), begun);
@@ -402,15 +390,14 @@ impl Central {
     /// Adds spans that a mutator had when the last cycle ended.
     pub(crate) fn add_unswept(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, spans: SpanList) {
         if !spans.is_empty() {
-            self.note_returned(spans);
+            self.count_listed(spans);
             self.unswept += spans.len() as usize;
             self.lists(heap, demand, shape).unswept.append(heap.spans(), spans);
         }
     }
 
-    fn note_returned(&mut self, spans: SpanList) {
+    fn count_listed(&mut self, spans: SpanList) {
         self.listed += spans.len() as usize;
-        self.counts.returned += spans.len() as u64;
     }
 
     /// The words of large objects that are still to be swept.
@@ -590,16 +577,12 @@ impl Central {
 
     /// Adds a mutator's account to the counters.
     pub(crate) fn settle(&mut self, account: Account) {
-        let Account {
-            owed, large, large_page_locks, returned, freed, left_by_arenas, spans, refills, ..
-        } = account;
+        let Account { owed, large, large_page_locks, returned, freed, left_by_arenas, .. } = account;
         let counts = &mut self.counts;
         counts.in_cycle = (counts.in_cycle + owed + left_by_arenas).saturating_sub(returned + freed);
         counts.left_in_cycle += left_by_arenas;
         counts.total = (counts.total + owed as u64).saturating_sub(returned as u64);
         counts.freed += freed as u64;
-        counts.spans += spans as u64;
-        counts.refills += refills as u64;
         counts.large += large as u64;
         counts.large_page_locks += large_page_locks as u64;
     }

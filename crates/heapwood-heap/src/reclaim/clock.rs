@@ -1,12 +1,12 @@
-//! The time spent sweeping and recovering pages (returning empty spans to the page allocator), by thread kind. Both run
+//! The time spent sweeping and recovering pages (returning empty spans to the page allocator). Both run
 //! in batches of microseconds on any thread, so they are timed by the processor's tick counter, two or three reads a
 //! batch: a system call for CPU time would cost more than the batch. The sweeping thread keeps its figures until it
 //! next takes the lock of the span lists. Invariant: every sum only grows, is written under that lock (hence without a
 //! read-modify-write), and may be read without it at any time, even while the process exits.
 
-use core::ops::{Add, Sub};
+use core::ops::Add;
 use core::sync::atomic::{AtomicU64, Ordering};
-use heapwood_os::threads::timed_lock::{TickClock, ticks};
+use heapwood_os::process::ticks::{TickClock, ticks};
 
 /// The kind of thread that sweeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,77 +19,50 @@ pub enum Sweeping {
     Collector,
 }
 
-/// Totals of one kind of thread: spans, and nanoseconds.
-#[derive(Default)]
-struct Sums {
-    spans: AtomicU64,
-    sweep: AtomicU64,
-    recovery: AtomicU64,
-}
-
 /// The times of one space.
 pub struct ReclaimClock {
     clock: TickClock,
-    sums: [Sums; 3],
+    sweep: AtomicU64,
+    recovery: AtomicU64,
+    collector: AtomicU64,
     starved: AtomicU64,
+    /// Spans that each kind of thread has swept.
+    spans: [AtomicU64; 3],
 }
 
-/// Sweeping and page recovery so far. Each array is by kind of thread: allocation, background, collector.
+/// Sweeping and page recovery so far, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReclaimTimes {
-    /// Spans swept.
-    pub spans: [u64; 3],
-    /// Nanoseconds of sweeping.
-    pub sweep_ns: [u64; 3],
-    /// Nanoseconds spent returning empty spans to the page allocator.
-    pub recovery_ns: [u64; 3],
-    /// Nanoseconds of central refills that the heap's size cut short, without their sweeping: the price of a small heap
-    /// for allocation.
+    /// Sweeping, by any thread.
+    pub sweep_ns: u64,
+    /// Returning empty spans to the page allocator, by any thread.
+    pub recovery_ns: u64,
+    /// The part of both by the collecting thread.
+    pub collector_ns: u64,
+    /// Central refills that the heap's size cut short, without their sweeping: the price of a small heap for allocation.
     pub starved_ns: u64,
-}
-
-impl ReclaimTimes {
-    /// The time of all sweeps.
-    pub fn sweep(&self) -> u64 {
-        self.sweep_ns.iter().sum()
-    }
-
-    /// The time that the collecting thread swept and recovered.
-    pub fn by_collector(&self) -> u64 {
-        self.sweep_ns[Sweeping::Collector as usize] + self.recovery_ns[Sweeping::Collector as usize]
-    }
-
-    /// The time of all page recovery.
-    pub fn recovery(&self) -> u64 {
-        self.recovery_ns.iter().sum()
-    }
-}
-
-impl Sub for ReclaimTimes {
-    type Output = Self;
-    /// The time since `before`.
-    fn sub(self, before: Self) -> Self {
-        let less = |a: [u64; 3], b: [u64; 3]| core::array::from_fn(|i| a[i].saturating_sub(b[i]));
-        ReclaimTimes {
-            spans: less(self.spans, before.spans),
-            sweep_ns: less(self.sweep_ns, before.sweep_ns),
-            recovery_ns: less(self.recovery_ns, before.recovery_ns),
-            starved_ns: self.starved_ns.saturating_sub(before.starved_ns),
-        }
-    }
 }
 
 impl ReclaimClock {
     pub(crate) fn new() -> Self {
-        ReclaimClock { clock: TickClock::start(), sums: Default::default(), starved: AtomicU64::new(0) }
+        ReclaimClock {
+            clock: TickClock::start(),
+            sweep: AtomicU64::new(0),
+            recovery: AtomicU64::new(0),
+            collector: AtomicU64::new(0),
+            starved: AtomicU64::new(0),
+            spans: Default::default(),
+        }
     }
 
     /// Adds swept spans. The caller holds the lock of the span lists.
     pub(crate) fn add(&self, who: Sweeping, swept: Swept) {
-        let sums = &self.sums[who as usize];
-        add(&sums.spans, swept.spans.into());
-        self.add_ticks(&sums.sweep, swept.sweep);
-        self.add_ticks(&sums.recovery, swept.recovery);
+        add(&self.spans[who as usize], swept.spans.into());
+        self.add_ticks(&self.sweep, swept.sweep);
+        self.add_ticks(&self.recovery, swept.recovery);
+        if who == Sweeping::Collector {
+            self.add_ticks(&self.collector, swept.ticks());
+        }
     }
 
     /// Adds ticks of refills that were cut short. The caller holds the lock of the span lists.
@@ -106,15 +79,17 @@ impl ReclaimClock {
 
     /// The times so far.
     pub fn times(&self) -> ReclaimTimes {
-        let each = |f: fn(&Sums) -> &AtomicU64| {
-            core::array::from_fn::<u64, 3, _>(|who| f(&self.sums[who]).load(Ordering::Relaxed))
-        };
         ReclaimTimes {
-            spans: each(|sums| &sums.spans),
-            sweep_ns: each(|sums| &sums.sweep),
-            recovery_ns: each(|sums| &sums.recovery),
+            sweep_ns: self.sweep.load(Ordering::Relaxed),
+            recovery_ns: self.recovery.load(Ordering::Relaxed),
+            collector_ns: self.collector.load(Ordering::Relaxed),
             starved_ns: self.starved.load(Ordering::Relaxed),
         }
+    }
+
+    /// The spans that threads of this kind have swept, as they have reported them.
+    pub fn swept_by(&self, who: Sweeping) -> u64 {
+        self.spans[who as usize].load(Ordering::Relaxed)
     }
 }
 
@@ -190,28 +165,18 @@ impl SweepTimer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use core::time::Duration;
 
     #[test]
-    fn batches_are_counted_by_thread_and_in_two_parts() {
+    fn batches_are_counted_in_two_parts_and_by_who_swept() {
         let clock = ReclaimClock::new();
-        let nap = || std::thread::sleep(Duration::from_millis(2));
-        let mut timer = SweepTimer::start();
-        nap();
-        timer.swept(64);
-        nap();
-        nap();
-        clock.add(Sweeping::Background, timer.recovered());
+        let batch = |spans, sweep, recovery| Swept { spans, sweep, recovery };
+        clock.add(Sweeping::Background, batch(64, 1 << 30, 1 << 31));
         let first = clock.times();
-        assert_eq!(first.spans, [0, 64, 0]);
-        assert!(first.sweep_ns[1] > 0 && first.recovery_ns[1] > 0, "{first:?}");
-        assert_eq!((first.sweep(), first.recovery()), (first.sweep_ns[1], first.recovery_ns[1]));
-        let mut timer = SweepTimer::start();
-        timer.swept(2);
-        let two = timer.finish();
-        clock.add(Sweeping::Collector, two + Swept { spans: 1, ..Swept::default() });
-        let since = clock.times() - first;
-        assert_eq!(since.spans, [0, 0, 3]);
-        assert_eq!(since.recovery_ns[2], 0);
+        assert!(0 < first.sweep_ns && first.sweep_ns < first.recovery_ns, "{first:?}");
+        assert_eq!((first.collector_ns, clock.swept_by(Sweeping::Background)), (0, 64));
+        clock.add(Sweeping::Collector, batch(2, 1 << 30, 0) + batch(1, 0, 0));
+        let second = clock.times();
+        assert!(second.collector_ns > 0 && second.recovery_ns == first.recovery_ns, "{second:?}");
+        assert_eq!(clock.swept_by(Sweeping::Collector), 3);
     }
 }

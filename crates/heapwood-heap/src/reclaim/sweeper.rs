@@ -28,8 +28,7 @@ use crate::spans::span_list::SpanList;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use heapwood_os::threads::sync::yield_now;
-use heapwood_os::threads::timed_lock::TimedGuard;
-use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, Mapped, OsError, TimedLock};
+use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, LockGuard, Mapped, OsError};
 use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex, PageRun};
 
 /// Spans swept between two acquisitions of the lock: about fifty microseconds.
@@ -43,7 +42,7 @@ const RELEASE_PATIENCE: usize = 1000;
 pub(crate) struct Sweeper {
     heap: PageHeap,
     demand: Demand,
-    central: CachePadded<TimedLock<Central, CENTRAL>>,
+    central: CachePadded<Lock<Central, CENTRAL>>,
     available: CachePadded<Available>,
     freed: Available,
     gate: CachePadded<SweepGate>,
@@ -63,7 +62,7 @@ impl Sweeper {
         Ok(Sweeper {
             heap,
             demand: Demand::new(kernel)?,
-            central: CachePadded(TimedLock::new(Central::new(kernel, growth)?)),
+            central: CachePadded(Lock::new(Central::new(kernel, growth)?)),
             available: CachePadded(Available::none()),
             freed: Available::none(),
             gate: CachePadded(SweepGate::new()),
@@ -121,14 +120,14 @@ impl Sweeper {
 
     /// Takes the central lock.
     #[inline]
-    pub(crate) fn lock(&self) -> TimedGuard<'_, Central, CENTRAL> {
+    pub(crate) fn lock(&self) -> LockGuard<'_, Central, CENTRAL> {
         let mut central = self.central.lock();
         central.note_acquisition(false);
         central
     }
 
     /// Takes the central lock for a large object, which is counted apart.
-    pub(crate) fn lock_for_large(&self) -> TimedGuard<'_, Central, CENTRAL> {
+    pub(crate) fn lock_for_large(&self) -> LockGuard<'_, Central, CENTRAL> {
         let mut central = self.central.lock();
         central.note_acquisition(true);
         central
@@ -163,16 +162,6 @@ impl Sweeper {
     /// The central lock, for a fork.
     pub(crate) fn fork_lock(&self) -> &impl ForkLock {
         &self.central.0
-    }
-
-    /// The longest time that the lock was held, in ticks.
-    pub(crate) fn longest_hold(&self) -> u64 {
-        self.central.longest_hold()
-    }
-
-    /// The total time that the lock was held, in ticks.
-    pub(crate) fn total_hold(&self) -> u64 {
-        self.central.total_hold()
     }
 
     /// A copy of a shape's lists.

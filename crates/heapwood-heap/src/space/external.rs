@@ -75,11 +75,6 @@ impl ExternalBytes<'_> {
         self.0.sweeper().heap().external().level()
     }
 
-    /// All bytes that were ever added.
-    pub fn added(self) -> u64 {
-        self.0.sweeper().heap().external().added()
-    }
-
     /// How they have changed in this cycle.
     pub fn change(self) -> ExternalChange {
         self.0.sweeper().heap().external().change()

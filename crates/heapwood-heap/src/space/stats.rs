@@ -8,9 +8,9 @@ impl SpaceStats {
     pub(super) fn of(allocator: &Allocator, committed_end: usize) -> SpaceStats {
         let central = allocator.sweeper().lock();
         let (counts, pages) = (central.counts(), allocator.sweeper().heap().pages());
-        let [swept_by_allocation, swept_by_background, swept_by_collector] =
-            allocator.sweeper().clock().times().spans;
-        let page_lock_acquisitions = pages.stats().lock_acquisitions;
+        let page_locks = pages.stats().lock_acquisitions;
+        let span_lock_acquisitions = counts.lock_acquisitions.saturating_sub(counts.large_acquisitions);
+        let page_lock_acquisitions = page_locks.saturating_sub(counts.large_page_locks);
         SpaceStats {
             total_allocated: counts.total,
             small_allocated: counts.total.saturating_sub(counts.large),
@@ -19,25 +19,9 @@ impl SpaceStats {
             in_use: pages.in_use().bytes(),
             grown: committed_end,
             resident: PageMemory(allocator).resident_bytes(),
-            spans: counts.spans,
-            span_lock_acquisitions: counts.lock_acquisitions,
+            span_lock_acquisitions,
             page_lock_acquisitions,
-            large_lock_acquisitions: counts.large_acquisitions,
-            large_page_lock_acquisitions: counts.large_page_locks,
-            shared_rmws: 2
-                * (counts.lock_acquisitions + page_lock_acquisitions)
-                    .saturating_sub(counts.large_acquisitions + counts.large_page_locks)
-                + counts.gate_rmws,
-            refills: counts.refills,
-            spans_taken: counts.taken,
-            spans_returned: counts.returned,
-            swept_by_allocation,
-            swept_by_background,
-            swept_by_collector,
-            hold_spans: allocator.sweeper().longest_hold(),
-            held_spans: allocator.sweeper().total_hold(),
-            hold_pages: pages.longest_hold(),
-            hold_types: allocator.shapes().longest_hold(),
+            shared_rmws: 2 * (span_lock_acquisitions + page_lock_acquisitions) + counts.gate_rmws,
         }
     }
 }
@@ -59,37 +43,10 @@ pub struct SpaceStats {
     pub grown: usize,
     /// Bytes of pages that may be resident.
     pub resident: usize,
-    /// Spans that mutators allocated small objects from. This and all following numbers are since the space was made.
-    pub spans: u64,
-    /// Acquisitions of the lock of the span lists.
+    /// Acquisitions of the lock of the span lists since the space was made, but for large objects.
     pub span_lock_acquisitions: u64,
-    /// Those for large objects.
-    pub large_lock_acquisitions: u64,
-    /// Acquisitions of the page allocator's lock for large objects.
-    pub large_page_lock_acquisitions: u64,
-    /// Acquisitions of the page allocator's lock.
-    pub page_lock_acquisitions: u64,
-    /// Read-modify-writes on shared cache lines for small objects: two for each acquisition of either lock, except for
-    /// large objects.
-    pub shared_rmws: u64,
-    /// Runs that mutators needed, except the next of the same span.
-    pub refills: u64,
-    /// Spans that mutators took off the central lists.
-    pub spans_taken: u64,
-    /// Spans that mutators returned there.
-    pub spans_returned: u64,
-    /// Spans swept by allocating threads.
-    pub swept_by_allocation: u64,
-    /// Spans swept by the background thread.
-    pub swept_by_background: u64,
-    /// Spans swept by collecting threads.
-    pub swept_by_collector: u64,
-    /// The longest time that the lock of the span lists was held, in ticks ([`heapwood_os::threads::timed_lock`]).
-    pub hold_spans: u64,
-    /// The total time that it was held, in ticks.
-    pub held_spans: u64,
     /// The same of the page allocator's lock.
-    pub hold_pages: u64,
-    /// The same of the lock for registering shapes.
-    pub hold_types: u64,
+    pub page_lock_acquisitions: u64,
+    /// Read-modify-writes on shared cache lines for small objects: two for each of these.
+    pub shared_rmws: u64,
 }

@@ -70,13 +70,12 @@ extern "C" fn at_exit() {
     };
     let stats = heap.inspect().stats();
     let text = Text::of(format_args!(
-        "collections {}\npause_max_ns {}\npause_p50_ns {}\npause_total_ns {}\nmark_total_ns {}\nallocated_bytes \
+        "collections {}\npause_max_ns {}\npause_p50_ns {}\npause_total_ns {}\nallocated_bytes \
          {}\nlive_bytes {}\ncommitted_bytes {}\nthreads {}\n",
         stats.collections,
         stats.pause_max_ns,
         stats.pause_p50_ns,
         stats.pause_total_ns,
-        stats.mark_total_ns,
         stats.allocated_bytes,
         stats.live_bytes,
         stats.committed_bytes,

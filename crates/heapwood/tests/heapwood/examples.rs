@@ -24,18 +24,14 @@ fn prints(example: &str, expected: &str) {
 /// No example uses the variable.
 #[test]
 fn the_variable_traces_any_program() {
-    let (_, told) = run("list", "trace=1+phases,percent=50,trce=1");
+    let (_, told) = run("list", "trace=1,percent=50,trce=1");
     // Messages of the build come first.
     let lines: Vec<&str> = told.lines().skip_while(|line| !line.starts_with("heapwood: ")).collect();
-    assert!(lines.len() > 6, "{told}");
+    assert!(lines.len() > 1, "{told}");
     assert!(lines[0].starts_with("heapwood: ignored in HEAPWOOD: no option is called trce: is trace meant?"));
-    let (collections, totals) = lines[1..].split_at(lines.len() - 6);
-    assert!(!collections.is_empty(), "{told}");
-    for (i, line) in collections.iter().enumerate() {
+    for (i, line) in lines[1..].iter().enumerate() {
         assert!(line.starts_with(&format!("gc {} @", i + 1)) && line.contains(" MB goal, "), "{told}");
     }
-    assert!(totals[0].starts_with("\tTotal GC prep time:  ") && totals.len() == 5, "{told}");
-    assert!(totals[4].starts_with("\tGrand total GC time:  "), "{told}");
 }
 
 #[test]

@@ -150,7 +150,7 @@ fn bytes_outside_the_heap_count_toward_the_limit() {
     assert!(m.external(-(LIMIT as isize)).unwrap_err().to_string().contains("give back what was added"));
     m.external(-(LIMIT as isize / 2)).unwrap();
     assert!(m.try_alloc_slice::<u8>(LIMIT * 5 / 8, |_| 0).is_ok());
-    assert_eq!((heap.stats().external_bytes, heap.stats().external_added_bytes), (0, LIMIT as u64 / 2));
+    assert_eq!(heap.stats().external_bytes, 0);
 }
 
 /// A buffer of the ordinary allocator; it counts itself.
@@ -215,7 +215,7 @@ fn a_type_that_owns_buffers_stays_below_the_limit() {
             );
         }
     }
-    assert!(most > MOST / 2 && heap.stats().external_added_bytes == (rounds * BUFFER) as u64);
+    assert!(most > MOST / 2, "{most} buffers");
     let refused = (0..=MOST).find(|_| {
         let refused = !has_room(&heap, &m, false);
         if !refused {

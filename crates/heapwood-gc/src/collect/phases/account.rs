@@ -66,12 +66,11 @@ pub(in crate::collect) struct NextCycle {
 
 impl Work {
     /// The concurrent marking that this pause ends, if it does, before the policies take it.
-    pub(in crate::collect) fn ended_totals(&self, state: &State) -> Option<ConcurrentTotals> {
+    pub(in crate::collect) fn ended_totals(&self) -> Option<ConcurrentTotals> {
         self.concurrent.ended.map(|(cycle, _)| ConcurrentTotals {
             mark_ns: self.concurrent.beside,
             bytes: cycle.marked,
             assists: self.concurrent.assists,
-            shaded: state.marking_log().counts().objects,
             floating: self.concurrent.floating,
             in_stop: self.concurrent.overtaken_by.is_some(),
             degenerated: self.concurrent.overtaken_by.is_some_and(Cause::is_allocation),

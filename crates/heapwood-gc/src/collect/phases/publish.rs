@@ -69,7 +69,7 @@ impl Collector {
     /// How many bytes of roots a collection looks at, if it is to be told.
     pub(in crate::collect) fn count_roots(&self, pause: &Pause<'_>, kind: Collection) -> RootBytes {
         let mut bytes = RootBytes::default();
-        if self.tracing().traces_collections() {
+        if self.tracing().is_on() {
             pause.for_each_root(kind, |source, words| {
                 *(if source == Source::Stack { &mut bytes.stacks } else { &mut bytes.others }) += words.len();
             });

@@ -26,7 +26,7 @@ pub enum OptionUnit {
     Threads,
     /// On or off.
     Switch,
-    /// Words that choose reports ([`GcTrace`](super::GcTrace)).
+    /// One of the words of [`GcTrace`](super::GcTrace).
     Trace,
     /// One of the words of [`Generational`](super::Generational).
     When,
@@ -101,7 +101,7 @@ impl OptionInfo {
     pub fn range_text(&self) -> impl Display {
         fmt::from_fn(|f| match (self.unit, self.least, self.most) {
             (OptionUnit::Switch, ..) => f.write_str("on (1) or off (0)"),
-            (OptionUnit::Trace, ..) => f.write_str("1, phases, memory, some of them joined by +, or off"),
+            (OptionUnit::Trace, ..) => f.write_str("1 or off (2)"),
             (OptionUnit::When, ..) => f.write_str("auto (1), off (0) or always (2)"),
             (OptionUnit::Beside, ..) => f.write_str("auto (1), on (3), off (0) or always (2)"),
             (OptionUnit::Stops, ..) => f.write_str("polls (0) or signals (1)"),
@@ -127,7 +127,7 @@ impl OptionInfo {
             (OptionUnit::Bytes, bytes) => Size(bytes).fmt(f),
             (OptionUnit::Switch, 0) => f.write_str("off"),
             (OptionUnit::Switch, 1) => f.write_str("on"),
-            (OptionUnit::Trace, words) => f.write_str(GcTrace::words(words)),
+            (OptionUnit::Trace, n @ 1..=2) => f.write_str(GcTrace::WORDS[n as usize - 1]),
             (OptionUnit::When, n @ 0..=2) => f.write_str(Generational::WORDS[n as usize]),
             (OptionUnit::Beside, n @ 0..=3) => f.write_str(Concurrent::WORDS[n as usize]),
             (OptionUnit::Stops, n @ 0..=1) => f.write_str(Stop::WORDS[n as usize]),

@@ -136,7 +136,6 @@ pub(crate) struct Ephemerons {
     markings: AtomicUsize,
     pause: OfMarking,
     session: OfMarking,
-    looked: AtomicU64,
     cleared: AtomicU64,
     /// In verify mode.
     keys: Option<Keys>,
@@ -150,7 +149,6 @@ impl Ephemerons {
             markings: AtomicUsize::new(0),
             pause: OfMarking::new(kernel, reservation)?,
             session: OfMarking::new(kernel, reservation)?,
-            looked: AtomicU64::new(0),
             cleared: AtomicU64::new(0),
             keys: verifies.then(|| Keys::new(kernel, reservation)).transpose()?,
         })
@@ -196,11 +194,6 @@ impl Ephemerons {
         self.pause.forget();
     }
 
-    /// Adds to the ephemerons that fixed points have looked at.
-    pub(crate) fn add_looked(&self, looked: usize) {
-        self.looked.fetch_add(looked as u64, Ordering::Relaxed);
-    }
-
     /// Whether a marking has left some to be cleared.
     #[inline(always)]
     pub(crate) fn wait(&self, is_session: bool) -> bool {
@@ -211,7 +204,6 @@ impl Ephemerons {
     /// Clears those whose keys are dead; how many were looked at.
     pub(crate) fn clear(&self, is_session: bool, is_dead: impl FnMut(usize) -> bool) -> usize {
         let (looked, cleared) = self.of(is_session).clear(is_dead);
-        self.add_looked(looked);
         self.cleared.fetch_add(cleared as u64, Ordering::Relaxed);
         looked
     }
@@ -222,11 +214,9 @@ impl Ephemerons {
         self.session.index.trim();
     }
 
-    /// Ephemerons that were ever cleared, and how often collections have looked at one.
-    pub(crate) fn counts(&self) -> (u64, u64) {
-        let indexes = [&self.pause, &self.session].map(|of| of.index.steps());
-        let steps = indexes.into_iter().sum::<usize>() as u64;
-        (self.cleared.load(Ordering::Relaxed), self.looked.load(Ordering::Relaxed) + steps)
+    /// Ephemerons and weak references that were ever cleared.
+    pub(crate) fn cleared(&self) -> u64 {
+        self.cleared.load(Ordering::Relaxed)
     }
 }
 

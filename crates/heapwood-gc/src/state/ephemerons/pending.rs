@@ -26,8 +26,6 @@ pub(crate) struct PendingIndex {
     used: AtomicUsize,
     committed: AtomicUsize,
     len: AtomicUsize,
-    /// Ephemerons that were put into chains, or looked at there.
-    steps: AtomicUsize,
 }
 
 impl PendingIndex {
@@ -39,7 +37,6 @@ impl PendingIndex {
             used: AtomicUsize::new(FEWEST),
             committed: AtomicUsize::new(0),
             len: AtomicUsize::new(0),
-            steps: AtomicUsize::new(0),
         })
     }
 
@@ -84,7 +81,6 @@ impl PendingIndex {
     }
 
     fn put(&self, ephemeron: Ephemeron) {
-        self.count(1);
         let head = self.head(self.index_of(ephemeron.key()));
         ephemeron.set_next(Ephemeron::listed(head.load(Ordering::Relaxed)));
         head.store(ephemeron.address(), Ordering::Relaxed);
@@ -133,11 +129,10 @@ impl PendingIndex {
     #[cold]
     pub(crate) fn take(&self, key: usize, mut f: impl FnMut(Ephemeron)) {
         let index = self.index_of(key);
-        let (mut before, mut steps): (Option<Ephemeron>, _) = (None, 0);
+        let mut before: Option<Ephemeron> = None;
         let mut at = self.first(index);
         while let Some(ephemeron) = at {
             at = ephemeron.next();
-            steps += 1;
             if ephemeron.key() != key {
                 before = Some(ephemeron);
                 continue;
@@ -146,11 +141,6 @@ impl PendingIndex {
             self.len.store(self.len.load(Ordering::Relaxed) - 1, Ordering::Relaxed);
             f(ephemeron);
         }
-        self.count(steps);
-    }
-
-    fn count(&self, steps: usize) {
-        self.steps.store(self.steps.load(Ordering::Relaxed) + steps, Ordering::Relaxed);
     }
 
     /// Takes all; then few heads are in use.
@@ -162,8 +152,8 @@ impl PendingIndex {
         self.used.store(FEWEST, Ordering::Relaxed);
     }
 
-    /// Takes those for which `stays` is false, which may then be put on a list; how many it was called with.
-    pub(crate) fn take_unless(&self, mut stays: impl FnMut(Ephemeron) -> bool) -> usize {
+    /// Takes those for which `stays` is false, which may then be put on a list.
+    pub(crate) fn take_unless(&self, mut stays: impl FnMut(Ephemeron) -> bool) {
         let (len, used) = (self.len.load(Ordering::Relaxed), self.used());
         let mut left = len;
         for index in 0..if len == 0 { 0 } else { used } {
@@ -182,7 +172,6 @@ impl PendingIndex {
             }
         }
         self.len.store(left, Ordering::Relaxed);
-        len
     }
 
     /// The first of a head's chain.
@@ -205,11 +194,6 @@ impl PendingIndex {
         (0..self.committed.load(Ordering::Relaxed)).for_each(|i| self.head(i).store(0, Ordering::Relaxed));
         self.len.store(0, Ordering::Relaxed);
         self.used.store(FEWEST, Ordering::Relaxed);
-    }
-
-    /// Ephemerons that were ever put into chains, or looked at there.
-    pub(super) fn steps(&self) -> usize {
-        self.steps.load(Ordering::Relaxed)
     }
 }
 
@@ -294,9 +278,10 @@ mod tests {
         for size in [16, 32, 48, 4096, 8192] {
             let (_memory, all) = ephemerons(100_000, |i| 0x10_0000_0000 + size * i);
             all.iter().for_each(|&ephemeron| index.add(ephemeron));
-            let before = index.steps();
+            let chain =
+                |head| core::iter::successors(index.first(head), |ephemeron| ephemeron.next()).count();
+            let steps: usize = (0..index.used()).map(chain).map(|len| len * (len + 1) / 2).sum();
             all.iter().for_each(|ephemeron| index.take(ephemeron.key(), |_| ()));
-            let steps = index.steps() - before;
             assert!(steps < 300_000, "{steps} steps to find 100,000 keys of {size} bytes");
         }
     }

@@ -7,10 +7,7 @@
 mod bounded;
 mod idle;
 mod requests;
-mod several;
-mod shaded;
 mod traced;
-mod verified;
 
 use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
 use heapwood_gc::{Config, HeapBox, Mutator, Stats, slice_scan};

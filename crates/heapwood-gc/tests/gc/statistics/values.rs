@@ -1,4 +1,4 @@
-//! Statistics tell where the time of a collection goes: the parts of a pause, what comes before it, and what locks cost others.
+//! Statistics tell where the time of a collection goes.
 
 use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use core::time::Duration;
@@ -28,22 +28,13 @@ fn the_parts_of_a_pause_are_told() {
         polling.store(false, Ordering::Relaxed);
     });
     let stats = heap.inspect().stats();
-    assert!(stats.mark_total_ns > 0 && stats.stop_total_ns > 0, "{stats:?}");
-    assert!(stats.stop_total_ns + stats.mark_total_ns <= stats.pause_total_ns, "{stats:?}");
-    for (p99, max, total) in [
-        (stats.stop_p99_ns, stats.stop_max_ns, stats.stop_total_ns),
-        (stats.mark_p99_ns, stats.mark_max_ns, stats.mark_total_ns),
-        (stats.sweep_p99_ns, stats.sweep_max_ns, stats.sweep_total_ns),
-    ] {
-        assert!(p99 <= max && max <= total && max * stats.collections >= total, "{stats:?}");
-    }
-    // The list of threads was held as long as they were stopped.
-    assert!(stats.hold_threads_max_ns >= stats.mark_max_ns, "{stats:?}");
-    for hold in
-        [stats.hold_spans_max_ns, stats.hold_pages_max_ns, stats.hold_types_max_ns, stats.hold_roots_max_ns]
-    {
-        assert!(hold > 0, "{stats:?}");
-    }
+    assert!(stats.stop_max_ns > 0 && stats.mark_max_ns > 0, "{stats:?}");
+    assert!(stats.stop_max_ns.max(stats.mark_max_ns) <= stats.pause_max_ns, "{stats:?}");
+    assert!(
+        stats.pause_p50_ns <= stats.pause_p99_ns && stats.pause_p99_ns <= stats.pause_max_ns,
+        "{stats:?}"
+    );
+    assert!(stats.pause_max_ns <= stats.pause_total_ns, "{stats:?}");
 }
 
 #[test]
@@ -77,8 +68,7 @@ fn marked(end: impl Fn(&HeapBox, &Mutator)) -> Stats {
     assert_eq!(mutator.incremental_marking().begin(), Ok(true));
     let began = heap.inspect().stats();
     assert_eq!((began.concurrent_markings, began.mark_end_max_ns), (0, 0));
-    // The collecting thread ran all the time, but in its wait for others.
-    assert!(began.mark_start_max_ns > 0 && began.mark_start_cpu_max_ns > 0, "{began:?}");
+    assert!(began.mark_start_max_ns > 0, "{began:?}");
     end(&heap, &mutator);
     let stats = heap.inspect().stats();
     assert_eq!((stats.concurrent_markings, stats.mark_start_max_ns), (1, began.mark_start_max_ns));
@@ -88,7 +78,7 @@ fn marked(end: impl Fn(&HeapBox, &Mutator)) -> Stats {
 #[test]
 fn ends_of_markings_that_mark_on_in_the_stop_are_not_counted_as_short() {
     let by_marker = marked(|_, m| assert_eq!(m.incremental_marking().finish(), Ok(true)));
-    assert!(by_marker.mark_end_max_ns > 0 && by_marker.mark_end_cpu_max_ns > 0, "{by_marker:?}");
+    assert!(by_marker.mark_end_max_ns > 0, "{by_marker:?}");
     assert_eq!(by_marker.concurrent_degenerated, 0);
     // The program wants all that is dead: that is no fault of the marking, but no short stop.
     let by_program = marked(|_, m| m.collect().unwrap());
@@ -133,7 +123,7 @@ fn every_statistic_has_its_value_and_help() {
     let heap = heap(PRECISE.generational(Generational::Always).concurrent(Concurrent::Always));
     let mutator = attach(&heap);
     let node = node_type(&heap);
-    let mut roots = Slots::new(&heap, 2);
+    let mut roots = Slots::new(&heap, 1);
     roots.extend_list(0, &mutator, node, 20_000, 7);
     // Garbage, whose pages are released.
     for _ in 0..200_000 {
@@ -149,16 +139,6 @@ fn every_statistic_has_its_value_and_help() {
             roots.set(0, 0);
         }
         mutator.blocking(std::thread::yield_now).unwrap();
-    }
-    // During another the only reference to an object is overwritten, unless the heap's thread begins or marks on first.
-    while heap.inspect().stats().shaded_objects == 0 {
-        steps.next().expect("nothing is shaded");
-        roots.set(1, new(&mutator, node));
-        link(&mutator, roots.get(1), 0, new(&mutator, node));
-        if mutator.incremental_marking().begin().unwrap() {
-            link(&mutator, roots.get(1), 0, 0);
-            mutator.incremental_marking().finish().unwrap();
-        }
     }
     // The list's pages are free at the end.
     roots.set(0, 0);
@@ -201,13 +181,6 @@ fn every_statistic_has_its_value_and_help() {
     let value = |name: &str| values.iter().find(|(s, _)| s.name == name).expect(name).1;
     assert_eq!((value("collections"), value("live_objects")), (stats.collections, stats.live_objects as u64));
     assert_eq!(value("page_lock_acquisitions"), stats.page_lock_acquisitions);
-    let swept = ["allocation", "background", "collector"].map(|who| {
-        let (spans, ns) = (value(&format!("swept_by_{who}")), value(&format!("sweep_{who}_ns")));
-        // Who has looked and found nothing took time, too.
-        assert!(spans == 0 || ns > 0, "{who} swept {spans} spans in {ns} ns");
-        spans
-    });
-    assert!(swept.iter().sum::<u64>() > 0, "nobody has swept");
     for (statistic, value) in values {
         assert!(statistic.help.ends_with('.'), "{}", statistic.name);
         let may_be_zero = [
@@ -218,17 +191,12 @@ fn every_statistic_has_its_value_and_help() {
             "concurrent_degenerated",
             "mark_assists",
             "floating_objects",
-            "floating_bytes",
             // The heap's own thread may have made another collection.
             "finalizers",
             // The heap's own thread may have given them back.
             "arena_free_bytes",
         ];
-        // Any of three may have come first, but somebody has swept.
-        let by_some =
-            ["allocation", "background", "collector"].iter().any(|who| statistic.name.contains(who));
-        let may_be_zero =
-            by_some || may_be_zero.contains(&statistic.name) || statistic.name.starts_with("idle_");
+        let may_be_zero = may_be_zero.contains(&statistic.name) || statistic.name.starts_with("idle_");
         assert!(value > 0 || may_be_zero, "{} is 0: {stats:?}", statistic.name);
     }
 }

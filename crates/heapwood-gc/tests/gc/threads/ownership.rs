@@ -4,6 +4,7 @@
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::{Attached, Config, Heap, Mutator, ObjectType};
 use heapwood_gc_testing::*;
+use heapwood_heap::Sweeping;
 use heapwood_layout::TypeDescriptor;
 use heapwood_pages::PAGE_SIZE;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -260,8 +261,8 @@ fn each_span_is_swept_once_a_cycle() {
         let types = thirty_shapes(&heap);
         let mutator = attach(&heap);
         let swept = || {
-            let stats = heap.inspect().stats();
-            stats.swept_by_allocation + stats.swept_by_background + stats.swept_by_collector
+            let by = |who| heap.space().reclaim_clock().swept_by(who);
+            by(Sweeping::Allocation) + by(Sweeping::Background) + by(Sweeping::Collector)
         };
         let mut before = 0;
         for cycle in 0..6 {
