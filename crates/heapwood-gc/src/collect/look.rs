@@ -1,8 +1,8 @@
 //! A stop that only looks at the heap: the threads stop as for a collection, and go on. Invariant: nothing is marked or
 //! swept, no collection or marker runs until the look is over, and it counts as no collection and no pause.
 
+use super::client::ClientPart;
 use super::collector::{Collector, CollectorTurn};
-use super::phases::ClientPart;
 use crate::observe::{MemoryAccount, Times};
 use crate::state::State;
 use core::ops::Range;

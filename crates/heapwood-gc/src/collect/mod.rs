@@ -3,10 +3,12 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `run` | one collection, as the list of its phases |
-//! | `phases` | the phases, a file each |
+//! | `cycle` | what the phases of one collection have found |
+//! | `phases` | the phases |
 //! | `plan` | what a pause does, decided once after the stop |
 //! | `cause` | why there is a collection |
 //! | `collector` | what collections of a heap need, and who may collect |
+//! | `client` | a client's part in it |
 //! | `hook` | a function of the program that is called in each pause |
 //! | `look` | a stop that only looks |
 //! | `session` | whether there is a concurrent marking |
@@ -18,10 +20,12 @@
 //! Invariant: one collection runs at a time, on a thread whose mutators are stopped, or which has none.
 
 mod cause;
+mod client;
 mod collector;
 mod concurrent;
 mod concurrent_rule;
 mod concurrent_work;
+mod cycle;
 mod hook;
 mod look;
 mod phases;

@@ -1,72 +1,23 @@
-//! What the marking has found, and what follows: the nursery's next size, the heap's growth and its goal, and the budget until
-//! the next collection. The decisions are the policies' (`policy`); here they are fed. Invariant: sizes in bytes are those of
+//! What the marking has found, and what follows: the nursery's next size, the heap's growth and its goal, the budget until the next
+//! collection, and the beginning of its cycle. The decisions are the policies' (`policy`); here they are fed. Invariant: sizes in bytes are those of
 //! cells and pages, without what arenas hold.
 
 use super::super::cause::Cause;
 use super::super::collector::{Collector, Work};
+use super::super::cycle::{CollectionTotals, Cycle, NextCycle};
 use super::super::plan::PauseKind;
-use super::prepare::Prepared;
-use super::publish::Published;
-use crate::mark::MarkTotals;
-use crate::observe::{ConcurrentTotals, Times};
+use crate::observe::ConcurrentTotals;
 use crate::pause::Pause;
-use crate::policy::{Efficiency, LEAST_BUDGET, MarkCycle, NextCollection, Spent};
+use crate::policy::{Bounds, Efficiency, LEAST_BUDGET, MarkCycle, NextCollection, Spent};
 use crate::state::State;
+use crate::state::barrier_bits::{MARK, YOUNG};
 use core::sync::atomic::Ordering;
-use heapwood_heap::{AllocatedInCycle, Collection, ExternalChange};
+use heapwood_heap::{AllocatedInCycle, Collection, Space};
 use heapwood_os::process::{clock, cores};
-
-/// The totals of a collection, in bytes.
-pub(in crate::collect) struct CollectionTotals {
-    /// Marking time in nanoseconds, without waiting for others; and the time since the last collection.
-    ns: u64,
-    since: u64,
-    /// CPU time of the collection and its helpers, in nanoseconds.
-    cpu_ns: u64,
-    /// Stacks that were scanned.
-    stacks: usize,
-    /// What has come and gone outside the heap since the last collection.
-    external: ExternalChange,
-    /// What counted as alive before, was handed out since, and is alive now.
-    pub(super) old: usize,
-    pub(super) allocated: usize,
-    pub(super) live: usize,
-    /// The part of that which waits for its finalisers.
-    revived: usize,
-    /// Mutators that allocate.
-    mutators: usize,
-}
-
-impl CollectionTotals {
-    fn freed(&self) -> usize {
-        (self.old + self.allocated).saturating_sub(self.live)
-    }
-
-    /// What it freed for its time. Of memory outside the heap nobody knows yet what it will free: what the last one freed
-    /// stands for that.
-    fn efficiency(&self) -> Efficiency {
-        Efficiency {
-            allocated: self.allocated + self.external.rose,
-            freed: self.freed() + self.external.fell,
-            ns: self.ns,
-            since: self.since,
-            stacks: self.stacks,
-        }
-    }
-}
-
-/// What the next cycle begins with, in bytes.
-pub(in crate::collect) struct NextCycle {
-    /// The goal before this collection, and after it.
-    pub(super) goal_before: usize,
-    pub(super) goal: usize,
-    /// How much may be allocated before the next collection.
-    pub(super) budget: usize,
-}
 
 impl Work {
     /// The concurrent marking that this pause ends, if it does, before the policies take it.
-    pub(in crate::collect) fn ended_totals(&self) -> Option<ConcurrentTotals> {
+    fn ended_totals(&self) -> Option<ConcurrentTotals> {
         self.concurrent.ended.map(|(cycle, _)| ConcurrentTotals {
             mark_ns: self.concurrent.beside,
             bytes: cycle.marked,
@@ -109,14 +60,9 @@ impl Work {
 
 impl Collector {
     /// Counts what was handed out and what is alive.
-    pub(in crate::collect) fn account(
-        &self,
-        pause: &Pause<'_>,
-        work: &mut Work,
-        kind: PauseKind,
-        (marked, revived): (&MarkTotals, &MarkTotals),
-        times: &Times,
-    ) -> CollectionTotals {
+    pub(in crate::collect) fn account(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
+        cycle.times.end_marking(&cycle.marked);
+        let Cycle { work, kind, marked, times, .. } = &mut *cycle;
         let old = pause.state().cycles().live();
         let AllocatedInCycle { bytes, left_by_arenas, mutators } = pause.world().allocated(pause.owners());
         let allocated = bytes.saturating_sub(left_by_arenas);
@@ -142,72 +88,70 @@ impl Collector {
             work.spent += cpu_ns;
             work.stopped += ns;
         }
-        let revived = revived.bytes;
         let (stacks, external) = (pause.stack_bytes(), pause.space().external().change());
-        CollectionTotals { ns, since, cpu_ns, stacks, external, old, allocated, live, revived, mutators }
+        cycle.totals =
+            CollectionTotals { ns, since, cpu_ns, stacks, external, old, allocated, live, mutators };
+        cycle.ended = cycle.work.ended_totals();
+        // Who ended a concurrent marking before its time names its own cause.
+        cycle.reported = cycle.work.concurrent.overtaken_by.unwrap_or(cycle.cause);
+        pause.space().external().set_entries(pause.state().entry_bytes());
     }
 
     /// Sets when the next collection is due.
-    pub(in crate::collect) fn set_goal(
-        &self,
-        pause: &Pause<'_>,
-        work: &mut Work,
-        kind: PauseKind,
-        prepared: &Prepared<'_>,
-        totals: &CollectionTotals,
-        published: &Published,
-    ) -> NextCycle {
-        let (state, efficiency) = (pause.state(), totals.efficiency());
+    pub(in crate::collect) fn set_goal(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
+        let (state, efficiency) = (pause.state(), cycle.totals.efficiency());
         let goal_before = state.cycles().goal().load(Ordering::Relaxed);
         let external = pause.space().external();
         // The goal is for what comes outside the heap after the last full collection.
         let (outside, mut rose) = (external.level(), external.rose_since_full());
         let mut goal = goal_before;
-        match kind {
+        match cycle.kind {
             PauseKind::Full | PauseKind::FinalMark(_) => {
-                let ended = work.concurrent.ended.take();
+                let ended = cycle.work.concurrent.ended.take();
                 let last = state.cycles().live_in_full();
-                work.learn_rates(totals, ended, last, core::mem::take(&mut rose));
-                state.cycles().set_live_in_full(totals.live);
+                let live = cycle.totals.live;
+                cycle.work.learn_rates(&cycle.totals, ended, last, core::mem::take(&mut rose));
+                state.cycles().set_live_in_full(live);
                 // The heap does not grow for floating garbage, and room for it is a part of the growth, of which a half is left in
                 // any case. Nor does it grow for what waits for finalisers: that is free soon.
-                let floating = ended.map_or(0, |(_, promoted)| work.concurrent.start.floating(promoted));
-                let alive = totals.live.saturating_sub(floating + totals.revived) + outside;
-                let growth = self.growth(pause, work, (totals, last), alive);
-                // Where the plan changed in the stop this asks the kernel now.
-                let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
-                goal = self.pacer().goal((totals.live, outside), growth - floating.min(growth / 2), bounds);
-                let beside = core::mem::take(&mut work.concurrent.beside);
-                work.concurrent.assists = 0;
-                work.nursery.after_full(
-                    Efficiency { ns: efficiency.ns + beside, ..efficiency },
-                    published.overflowed,
-                );
+                let floating =
+                    ended.map_or(0, |(_, promoted)| cycle.work.concurrent.start.floating(promoted));
+                let alive = live.saturating_sub(floating + cycle.revived.bytes) + outside;
+                let growth = self.growth(pause, cycle, last, alive);
+                let bounds = cycle.bounds(self, state);
+                goal = self.pacer().goal((live, outside), growth - floating.min(growth / 2), bounds);
+                let beside = core::mem::take(&mut cycle.work.concurrent.beside);
+                cycle.work.concurrent.assists = 0;
+                let efficiency = Efficiency { ns: efficiency.ns + beside, ..efficiency };
+                cycle.work.nursery.after_full(efficiency, cycle.overflowed);
             }
             // It comes out of turn.
             PauseKind::InitialMark(_) => {}
-            PauseKind::Promote => work.nursery.after_promotion(totals.allocated, published.overflowed),
-            PauseKind::Young { .. } => work.nursery.after_young(efficiency, published.stores),
+            PauseKind::Promote => {
+                cycle.work.nursery.after_promotion(cycle.totals.allocated, cycle.overflowed);
+            }
+            PauseKind::Young { .. } => cycle.work.nursery.after_young(efficiency, cycle.stores),
         }
-        if kind.collection() == Collection::Young {
-            work.concurrent.start.after_promotion(totals.live.saturating_sub(totals.old), totals.since);
+        if cycle.collection() == Collection::Young {
+            let grown = cycle.totals.live.saturating_sub(cycle.totals.old);
+            cycle.work.concurrent.start.after_promotion(grown, cycle.totals.since);
         }
-        let size = totals.live + work.left_by_arenas + rose;
-        if let PauseKind::InitialMark(_) = kind {
-            work.concurrent.started_at = size;
-            let latest = work.concurrent.start.latest_end(size, goal);
-            let bounds = prepared.bounds().unwrap_or_else(|| self.bounds(pause.space()));
+        let size = cycle.totals.live + cycle.work.left_by_arenas + rose;
+        if let PauseKind::InitialMark(_) = cycle.kind {
+            cycle.work.concurrent.started_at = size;
+            let latest = cycle.work.concurrent.start.latest_end(size, goal);
+            let bounds = cycle.bounds(self, state);
             goal = self.pacer().goal((size, outside - rose.min(outside)), latest - size, bounds);
         }
-        state.cycles().set_sizes(totals.live, goal);
-        let beside = self.marks_concurrently(state);
-        let mut budget = work.nursery.budget(size, goal, totals.mutators);
+        state.cycles().set_sizes(cycle.totals.live, goal);
+        let (work, beside) = (&mut *cycle.work, self.marks_concurrently(state));
+        let mut budget = work.nursery.budget(size, goal, cycle.totals.mutators);
         work.concurrent.starts_next = false;
         if beside {
             budget = self.start_concurrent(state, work, size, budget, goal);
         }
         work.nursery.begin_cycle(beside);
-        NextCycle { goal_before, goal, budget }
+        cycle.next = NextCycle { goal_before, goal, budget };
     }
 
     /// Asks for a concurrent marking of a heap of `size` bytes if it is time; otherwise the budget ends where it will be, if
@@ -240,26 +184,17 @@ impl Collector {
 
     /// How much may be allocated after a full collection that found `live` bytes before the next, by what all since the last one,
     /// which found `last` bytes, took.
-    fn growth(
-        &self,
-        pause: &Pause<'_>,
-        work: &mut Work,
-        (totals, last): (&CollectionTotals, usize),
-        live: usize,
-    ) -> usize {
+    fn growth(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>, last: usize, live: usize) -> usize {
+        let (totals, work) = (&cycle.totals, &mut *cycle.work);
         let added = (totals.old + totals.allocated).saturating_sub(last);
+        let freed = totals.freed() + cycle.revived.bytes;
+        let (percent, mutators) = (self.pacer().percent(), totals.mutators);
         if pause.state().cycles().is_paced_by_bytes() {
-            let spent = core::mem::take(&mut work.spent);
-            let spent = Spent {
-                collecting_ns: spent,
-                all_ns: spent + added as u64,
-                added,
-                freed: totals.freed() + totals.revived,
-            };
-            return work.growth.after_full(live, self.pacer().percent(), totals.mutators, spent);
+            let collecting_ns = core::mem::take(&mut work.spent);
+            let spent = Spent { collecting_ns, all_ns: collecting_ns + added as u64, added, freed };
+            return work.growth.after_full(live, percent, mutators, spent);
         }
         let starved = pause.space().reclaim_clock().times().starved_ns;
-        let mutators = totals.mutators;
         // A pause costs each core that a mutator had.
         let waited = (work.stopped * mutators.min(cores::available()) as u64).saturating_sub(work.spent);
         let now = clock::process_cpu_ns();
@@ -267,9 +202,37 @@ impl Collector {
             collecting_ns: work.spent + waited + (starved - work.starved),
             all_ns: now.saturating_sub(work.spent_by_all) + waited,
             added,
-            freed: totals.freed() + totals.revived,
+            freed,
         };
         (work.spent, work.stopped, work.spent_by_all, work.starved) = (0, 0, now, starved);
-        work.growth.after_full(live, self.pacer().percent(), mutators, spent)
+        work.growth.after_full(live, percent, mutators, spent)
+    }
+
+    /// What bounds the goal. May ask the kernel.
+    pub(in crate::collect) fn bounds(&self, space: &Space) -> Bounds {
+        self.pacer().bounds(space.memory().resident_bytes())
+    }
+
+    /// The sides of the mark bits swap after a full marking, every span is unswept, the new budget begins, and the barriers are set:
+    /// the thread that is resumed after this allocates and stores by the rules of the new cycle.
+    pub(in crate::collect) fn begin_cycle(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
+        let NextCycle { budget, goal, .. } = cycle.next;
+        pause.world().end_marking(cycle.collection(), pause.owners(), budget, goal);
+        self.roots().forget_changes();
+        let (state, nursery) = (pause.state(), &cycle.work.nursery);
+        if nursery.remembers() {
+            pause.note_frames();
+        }
+        state.remembered().clear(nursery.most_remembered());
+        let mutators = pause.members().iter().count().max(1) as u64;
+        state.remembered().allow_stores(nursery.most_stores() / mutators);
+        state.set_barrier(YOUNG, nursery.remembers());
+        state.set_barrier(MARK, cycle.work.session.is_active());
+        for mutator in pause.members().iter() {
+            mutator.barrier().forget_stores();
+            mutator.barrier().begin_cycle();
+        }
+        state.cycles().count_collection(cycle.collection(), cycle.totals.allocated);
+        cycle.words = pause.words();
     }
 }

@@ -9,7 +9,8 @@
 //! of a concurrent marking does both, the young part first: old objects that are dead lead to no young one, nor the other way.
 //! Invariant: it marks nothing but what it makes reachable again, and all of that.
 
-use super::super::collector::{Collector, Work};
+use super::super::collector::Collector;
+use super::super::cycle::Cycle;
 use super::super::plan::PauseKind;
 use super::clear_weak::{clear_ephemerons, clear_links, drop_links};
 use crate::inject::Fault;
@@ -21,19 +22,12 @@ use heapwood_layout::WORD;
 use heapwood_os::diagnose::message::corrupt;
 
 impl Collector {
-    /// Returns what it has revived.
-    pub(in crate::collect) fn after_closure(
-        &self,
-        pause: &Pause<'_>,
-        work: &mut Work,
-        kind: PauseKind,
-    ) -> MarkTotals {
-        let is_active = work.session.is_active();
-        let young = (Pass::Young, if is_active { Revived::YoungInSnapshot } else { Revived::Young });
-        let parts: &[_] = match kind {
-            PauseKind::Full => &[(Pass::All, Revived::Full)],
-            PauseKind::FinalMark(_) => &[young, (Pass::Rest, Revived::Snapshot)],
-            PauseKind::Young { .. } | PauseKind::InitialMark(_) | PauseKind::Promote => &[young],
+    pub(in crate::collect) fn after_closure(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
+        let kind = cycle.kind;
+        let passes: &[_] = match kind {
+            PauseKind::Full => &[Pass::All],
+            PauseKind::FinalMark(_) => &[Pass::Young, Pass::Rest],
+            PauseKind::Young { .. } | PauseKind::InitialMark(_) | PauseKind::Promote => &[Pass::Young],
         };
         let faults = pause.state().faults();
         if !faults.fails(Fault::RevivedKeyKept) {
@@ -44,11 +38,11 @@ impl Collector {
             clear_links(pause, kind, LinkKind::Long);
         }
         let (mut marked, mut circles) = (MarkTotals::default(), 0);
-        for &(pass, revived) in parts {
+        for &pass in passes {
             let verify = self.verify().filter(|_| pause.state().finalizers().has_any());
             verify.inspect(|verify| verify.reach(pause));
             if let Some(finalizers) = pause.state().finalizers().in_pause() {
-                let (more, found) = self.finalize(pause, (work, kind), &finalizers, (pass, revived));
+                let (more, found) = self.finalize(pause, cycle, &finalizers, pass);
                 (marked, circles) = (marked.plus(more), circles + found);
                 if pass != Pass::Young {
                     finalizers.set_circles(circles);
@@ -63,11 +57,11 @@ impl Collector {
         {
             finalizers.begin_marking();
         }
-        if let (Collection::Young, Some(session)) = (kind.collection(), work.session.active()) {
+        if let (Collection::Young, Some(session)) = (kind.collection(), cycle.work.session.active()) {
             session.add_young(marked);
         }
         pause.add_scanned(marked.bytes);
-        marked
+        (cycle.marked, cycle.revived) = (cycle.marked.plus(marked), marked);
     }
 
     /// Queues what finalisers of dead objects are for, and revives those that the program is to have. Returns also how many circles
@@ -75,11 +69,17 @@ impl Collector {
     fn finalize(
         &self,
         pause: &Pause<'_>,
-        (work, kind): (&mut Work, PauseKind),
+        cycle: &mut Cycle<'_>,
         finalizers: &FinalizersInPause<'_>,
-        (pass, revived): (Pass, Revived),
+        pass: Pass,
     ) -> (MarkTotals, usize) {
-        let (world, faults, marking) = (pause.world(), pause.state().faults(), &mut work.marking);
+        let revived = match pass {
+            Pass::All => Revived::Full,
+            Pass::Rest => Revived::Snapshot,
+            Pass::Young if cycle.work.session.is_active() => Revived::YoungInSnapshot,
+            Pass::Young => Revived::Young,
+        };
+        let (world, faults, marking) = (pause.world(), pause.state().faults(), &mut cycle.work.marking);
         let marks = world.mark_side(Collection::Full);
         let is_dead: &mut dyn FnMut(usize) -> bool = match pass {
             Pass::All | Pass::Rest => &mut |object| match world.is_marked(ObjectRef::new(object)) {
@@ -124,7 +124,7 @@ impl Collector {
         }
         // An ephemeron of what has come back may keep an object with data.
         marked = marked.plus(marking.settle_revived(pause, revived));
-        clear_ephemerons(pause, kind);
+        clear_ephemerons(pause, cycle.kind);
         let is_dead: &mut dyn FnMut(usize) -> bool = match faults.fails(Fault::RevivedDataQueued) {
             true => &mut |_| true,
             false => is_dead,

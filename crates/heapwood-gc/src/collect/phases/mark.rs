@@ -6,6 +6,7 @@
 //! allocation bit.
 
 use super::super::collector::{Collector, Work};
+use super::super::cycle::Cycle;
 use super::super::plan::{PauseKind, YoungPart};
 use super::super::session::Session;
 use crate::inject::Fault;
@@ -13,14 +14,9 @@ use crate::mark::{MarkTotals, Marking};
 use crate::pause::Pause;
 
 impl Collector {
-    pub(in crate::collect) fn mark(
-        &self,
-        pause: &mut Pause<'_>,
-        work: &mut Work,
-        kind: PauseKind,
-    ) -> MarkTotals {
-        let (marking, session) = (&mut work.marking, &mut work.session);
-        match kind {
+    pub(in crate::collect) fn mark(&self, pause: &mut Pause<'_>, cycle: &mut Cycle<'_>) {
+        let Work { marking, session, .. } = &mut *cycle.work;
+        cycle.marked = match cycle.kind {
             PauseKind::Full => {
                 if pause.space().layouts().is_conservative() {
                     // Then one bit tells of each word whether an object begins there.
@@ -33,31 +29,32 @@ impl Collector {
             PauseKind::Promote => young(pause, marking, session, YoungPart::Promote),
             PauseKind::InitialMark(part) => young(pause, marking, session, part),
             PauseKind::FinalMark(part) => final_mark(pause, marking, session, part),
-        }
+        };
     }
 
     /// Takes the snapshot of a concurrent marking, if this pause starts one. Young objects have been marked, and what their
     /// finalisers revive, so that everything that exists now has its allocation bit.
-    pub(in crate::collect) fn take_snapshot(&self, pause: &Pause<'_>, work: &mut Work, kind: PauseKind) {
-        let PauseKind::InitialMark(_) = kind else { return };
+    pub(in crate::collect) fn take_snapshot(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
+        let PauseKind::InitialMark(_) = cycle.kind else { return };
+        let session = &mut cycle.work.session;
         pause.world().begin_marking();
-        if let Session::Starting(mut starting) = core::mem::replace(&mut work.session, Session::None) {
+        if let Session::Starting(mut starting) = core::mem::replace(session, Session::None) {
             starting.take_snapshot(pause);
-            work.session = Session::Active(starting);
+            *session = Session::Active(starting);
         }
     }
 
     /// Ends the concurrent marking if this is its last pause: nothing is marked any more.
-    pub(in crate::collect) fn end_marking(&self, pause: &Pause<'_>, work: &mut Work, kind: PauseKind) {
-        let (state, world) = (pause.state(), pause.world());
-        if let PauseKind::FinalMark(_) = kind {
+    pub(in crate::collect) fn end_marking(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
+        let (state, world, work) = (pause.state(), pause.world(), &mut *cycle.work);
+        if let PauseKind::FinalMark(_) = cycle.kind {
             work.concurrent.ended =
                 work.session.active().map(|session| (session.cycle(), session.promoted()));
             work.end_session();
             world.note_large_survivors();
             state.marking_log().end(|object| world.forget_freed(object));
         }
-        state.faults().forget_young_large(world, kind.collection());
+        state.faults().forget_young_large(world, cycle.collection());
     }
 }
 

@@ -1,33 +1,18 @@
-//! The phases of a collection, in the order in which `run` calls them.
+//! The phases of a collection, which `run` calls one after the other.
 //!
-//! | file | phase |
+//! | file | phases |
 //! |---|---|
-//! | `prepare` | sweeps what is left of the last, starts helpers, asks the kernel: before anyone waits |
-//! | `stop` | stops the mutators: the order of locks, and what has to be known |
-//! | `publish` | what mutators allocate from becomes visible; the plan is made |
-//! | `mark` | marks, or promotes |
+//! | `stop` | sweeps what is left of the last cycle, stops the mutators, takes what they hand in, makes the plan; and lets them go on |
+//! | `mark` | marks, or promotes; begins and ends concurrent markings |
 //! | `after_closure`, `clear_weak` | what depends on what is dead, before the sides swap |
-//! | `account` | what was found; when the next collection is due |
-//! | `begin_cycle` | the sides swap, barriers are set |
-//! | `hook` | the program's hook is called, at the start and at the end; a client's part |
-//! | `check` | verify mode and snapshots of pages, before and after |
-//! | `resume` | the mutators go on |
-//! | `report` | statistics and trace lines |
+//! | `account` | what was found; when the next collection is due; the next cycle begins |
+//! | `report` | the hook, verify mode and snapshots of pages; statistics and trace lines |
 //!
-//! Invariant: each works on one [`Pause`](crate::pause::Pause), and none calls another.
+//! Invariant: each works on one [`Pause`](crate::pause::Pause) and one `Cycle`, and none calls another.
 
 mod account;
 mod after_closure;
-mod begin_cycle;
-mod check;
 mod clear_weak;
-mod hook;
 mod mark;
-mod prepare;
-mod publish;
 mod report;
-mod resume;
 mod stop;
-
-pub(super) use hook::ClientPart;
-pub(super) use report::Report;

@@ -1,37 +1,62 @@
-//! After the mutators go on: statistics and the trace line. Invariant: nothing is written while the world is
-//! stopped.
+//! Who looks on: the program's hook, verify mode and the snapshots of pages, while the heap stands still; statistics and the trace
+//! line after the mutators go on. Invariant: without verify mode and snapshots this costs two tests in a stop, and nothing is written in one.
 
-use super::super::cause::Cause;
 use super::super::collector::Collector;
+use super::super::cycle::Cycle;
+use super::super::hook::{CollectionHook, CollectionKind, CollectionMoment};
 use super::super::plan::PauseKind;
-use super::account::{CollectionTotals, NextCycle};
-use crate::mark::MarkTotals;
-use crate::observe::{ConcurrentTotals, RootBytes, Times, TracedCollection};
+use crate::observe::TracedCollection;
+use crate::pause::Pause;
+use crate::process::record;
 use crate::state::State;
-
-/// What the phases have found.
-pub(in crate::collect) struct Report<'c> {
-    pub(in crate::collect) cause: Cause,
-    pub(in crate::collect) kind: PauseKind,
-    pub(in crate::collect) marked: &'c MarkTotals,
-    pub(in crate::collect) totals: &'c CollectionTotals,
-    pub(in crate::collect) next: &'c NextCycle,
-    /// The concurrent marking that it ended.
-    pub(in crate::collect) ended: Option<&'c ConcurrentTotals>,
-    pub(in crate::collect) roots: RootBytes,
-    /// The words that it looked at.
-    pub(in crate::collect) words: usize,
-    pub(in crate::collect) times: &'c Times,
-}
+use heapwood_heap::Collection;
 
 impl Collector {
-    pub(in crate::collect) fn report(&self, state: &State, report: Report<'_>) {
-        let Report { cause, kind, marked, totals, next, ended, roots, words, times } = report;
+    /// Calls the program's hook, if there is one.
+    pub(in crate::collect) fn call_hook(
+        &self,
+        pause: &Pause<'_>,
+        cycle: &Cycle<'_>,
+        moment: CollectionMoment,
+    ) {
+        let Some(CollectionHook { function, argument }) = cycle.work.hook() else { return };
+        let kind = CollectionKind::of(cycle.kind);
+        // SAFETY: whoever set it lets any thread call it with this, in a stop.
+        record().call_program(pause.state(), || unsafe { function(argument, moment, kind) });
+    }
+
+    pub(in crate::collect) fn verify_before_marking(&self, pause: &Pause<'_>) {
+        self.snapshots().before_marking(pause.space());
+        if let Some(verify) = self.verify() {
+            verify.before_marking(pause);
+        }
+    }
+
+    /// A part of marking, for trace functions are called: the second marking of verify mode, beside a concurrent one.
+    pub(in crate::collect) fn verify_concurrent(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
+        let Some(verify) = self.verify() else { return };
+        match cycle.kind {
+            PauseKind::InitialMark(_) => verify.begin_concurrent(pause),
+            PauseKind::FinalMark(_) => cycle.work.concurrent.floating = Some(verify.end_concurrent(pause)),
+            PauseKind::Full | PauseKind::Young { .. } | PauseKind::Promote => {}
+        }
+    }
+
+    pub(in crate::collect) fn verify_after_marking(&self, pause: &Pause<'_>, cycle: &Cycle<'_>) {
+        self.snapshots().after_marking(pause.space(), pause.world());
+        pause.state().faults().free_survivors(pause.world());
+        if let Some(verify) = self.verify() {
+            verify.after_marking(pause, cycle.collection(), cycle.kind.is_exact());
+        }
+    }
+
+    pub(in crate::collect) fn report(&self, state: &State, cycle: &Cycle<'_>) {
+        let Cycle { kind, marked, totals, times, words, .. } = cycle;
         let mut record = self.record().lock();
-        record.add(times, marked, kind.collection(), self.verify().is_some());
-        match (kind, ended) {
-            (PauseKind::InitialMark(_), _) => record.add_marking_start(times, words),
-            (PauseKind::FinalMark(_), Some(totals)) => record.add_marking_end(times, words, totals),
+        record.add(times, marked, cycle.collection(), self.verify().is_some());
+        match (kind, &cycle.ended) {
+            (PauseKind::InitialMark(_), _) => record.add_marking_start(times, *words),
+            (PauseKind::FinalMark(_), Some(totals)) => record.add_marking_end(times, *words, totals),
             _ => {}
         }
         let cpu_ns = record.cpu_ns();
@@ -39,15 +64,28 @@ impl Collector {
         if self.tracing().is_on() {
             let collected = TracedCollection {
                 number: state.cycles().collections(),
-                kind: kind.name(ended.is_some_and(|totals| totals.degenerated)),
-                cause: cause.name(),
-                ended: ended.copied(),
+                kind: kind.name(cycle.ended.is_some_and(|totals| totals.degenerated)),
+                cause: cycle.reported.name(),
+                ended: cycle.ended,
                 sizes: (totals.old + totals.allocated, totals.live),
-                goal: next.goal_before,
-                roots,
-                forced: cause.is_forced(),
+                goal: cycle.next.goal_before,
+                roots: cycle.roots,
+                forced: cycle.reported.is_forced(),
             };
             self.tracing().report(state.space(), cpu_ns, times, &collected);
+        }
+    }
+
+    /// Gives back what only large collections need, and tells who waits for a full one.
+    pub(in crate::collect) fn trim(&self, state: &State, cycle: &mut Cycle<'_>) {
+        cycle.work.last_ended = cycle.times.ended.wall;
+        cycle.work.marking.trim();
+        state.ephemerons().trim();
+        if let PauseKind::FinalMark(_) = cycle.kind {
+            state.marking_log().trim();
+        }
+        if cycle.collection() == Collection::Full {
+            state.full_collections().tell_ended(state.cycles());
         }
     }
 }

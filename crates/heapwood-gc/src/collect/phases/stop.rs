@@ -1,4 +1,5 @@
-//! The world stops for a collection: the order of its locks, and what has to be known before marking begins.
+//! The world stops for a collection, and goes on: what comes before the stop, the order of its locks, what has to be known before
+//! marking begins, and the end.
 //!
 //! The order, which a fork follows, too: the collector's work, the background sweeper's lock, the dynamic loader's (where data of
 //! libraries are roots; no fork comes while a collector has it), the registry's, the roots'
@@ -9,14 +10,22 @@
 //!
 //! Invariant: whenever a fork may come (`state/fork_gate.rs`) the collection holds what the gate says.
 
-use super::super::collector::Collector;
-use super::hook::ClientPart;
+use super::super::cause::Cause;
+use super::super::client::ClientPart;
+use super::super::collector::{Collector, Work};
+use super::super::cycle::Cycle;
+use super::super::plan::{Observed, plan};
+use crate::inject::Fault;
 use crate::mutator::registry::StopTimeout;
-use crate::observe::{Moment, Times};
+use crate::observe::{Moment, RootBytes, Times};
 use crate::pause::Pause;
+use crate::policy::start_limits::{MOST_NOTED, MOST_YOUNG};
+use crate::roots::Source;
 use crate::state::State;
+use crate::state::barrier_bits::MARK;
 use crate::state::fork_gate::{REGISTRY, ROOTS};
 use core::time::Duration;
+use heapwood_heap::{Collection, Sweeping};
 use heapwood_os::process::loaded::with_lock;
 use heapwood_os::threads::cancellation::sleep;
 
@@ -24,6 +33,42 @@ use heapwood_os::threads::cancellation::sleep;
 const LOADER_PATIENCE: Duration = Duration::from_millis(2);
 
 impl Collector {
+    /// Sweeps what is left of the last cycle and does all that can be done while nobody waits. When it ends nothing is unswept, and
+    /// nothing is swept until the collection ends.
+    pub(in crate::collect) fn prepare<'c>(
+        &'c self,
+        state: &State,
+        cause: Cause,
+        work: &'c mut Work,
+    ) -> Cycle<'c> {
+        let (space, gate) = (state.space(), state.fork_gate());
+        let times = Times::begin(space, work.last_ended);
+        let starts = matches!(cause, Cause::StartMarking { .. });
+        let sweeps = !(starts && state.faults().fails(Fault::StartedUnswept));
+        // Between two batches the process may fork.
+        while sweeps && gate.without_fork(|| space.sweep_some(Sweeping::Collector)) {}
+        let _no_fork = gate.no_fork();
+        if sweeps {
+            space.finish_sweep();
+        }
+        // If the background sweeper has a batch in hand, that is waited for now; it takes no other.
+        let sweeping = self.sweeping.lock();
+        self.forget_given_up(state, work);
+        let mut cycle = Cycle::new(state, cause, work, times, sweeping);
+        if cycle.expected == Collection::Full || starts {
+            cycle.bounds = Some(self.bounds(space));
+        }
+        if cycle.expected == Collection::Full {
+            let marking = &mut cycle.work.marking;
+            match marking.prepare(space, state.mark_threads()) {
+                Some(_) if self.stops_by_signals() => self.ask_for_helpers(),
+                Some(helpers) => marking.set_workers(helpers.start()),
+                None => {}
+            }
+        }
+        cycle
+    }
+
     /// Stops the mutators. A client's lock is taken before each try. Where data of libraries are roots, it has the loader's lock
     /// meanwhile: then it knows all libraries that a stopped thread has seen, and no stopped thread has the lock.
     pub(in crate::collect) fn stop_world<'c>(
@@ -100,4 +145,68 @@ impl Collector {
         client.unlock();
         None
     }
+
+    /// Each span that a mutator allocates from learns how far that has come; the stores that mutators have remembered and the objects
+    /// that they have shaded are handed in. Of thousands of allocation buffers only the active ones are looked at.
+    pub(in crate::collect) fn publish(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
+        cycle.stores = pause.members().iter().map(|m| m.barrier().close_stores()).sum();
+        if pause.state().barrier() & MARK != 0 {
+            pause.members().iter().for_each(|m| m.barrier().close_shaded());
+        }
+        cycle.overflowed = pause.state().remembered().has_overflowed();
+        pause.owners().for_each(|owner| owner.publish());
+    }
+
+    /// Counts how many bytes of roots the collection looks at, if they are to be reported.
+    pub(in crate::collect) fn count_roots(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
+        if self.tracing().is_on() {
+            pause.for_each_root(cycle.expected, |source, words| {
+                let RootBytes { stacks, others } = &mut cycle.roots;
+                *(if source == Source::Stack { stacks } else { others }) += words.len();
+            });
+        }
+    }
+
+    /// Decides what the pause does, by what is known now. Marking begins.
+    pub(in crate::collect) fn plan_pause(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
+        let (state, cause) = (pause.state(), cycle.cause);
+        cycle.times.begin_marking(pause.space());
+        let time = match state.cycles().young_time() {
+            Some(set) => set,
+            None if state.cycles().is_paced_by_bytes() => u64::MAX,
+            None => cycle.work.nursery.most_time(cycle.times.since_last()),
+        };
+        cycle.kind = plan(&Observed {
+            cause,
+            expected: cycle.expected,
+            overflowed: state.remembered().has_overflowed(),
+            remembers: cycle.work.nursery.remembers(),
+            session: cycle.work.session.phase(),
+            may_mark_beside: self.may_mark_beside(state),
+            waits: cause.may_wait() && has_much_first(pause),
+            deadline: cycle.times.marking.wall.saturating_add(time),
+        });
+    }
+
+    /// The mutators go on; those whose threads have vanished are detached. The process may fork only when the heap is whole again.
+    pub(in crate::collect) fn resume(&self, pause: Pause<'_>, cycle: &mut Cycle<'_>) {
+        let space = pause.space();
+        let no_fork = pause.resume(|members| {
+            if self.stops_by_signals() {
+                self.registry().remove_gone(members);
+            }
+        });
+        if cycle.collection() == Collection::Full {
+            space.arenas().trim(cycle.cause.wants_room());
+        }
+        drop(no_fork);
+        cycle.times.ended = Moment::now();
+    }
+}
+
+/// Whether a pause that may wait has much to do first: for young objects, or for what barriers have noted, of which each may
+/// be the only path to others.
+fn has_much_first(pause: &Pause<'_>) -> bool {
+    let noted = pause.state().marking_log().waiting();
+    noted > MOST_NOTED || pause.world().allocated(pause.owners()).bytes > MOST_YOUNG
 }
