@@ -27,6 +27,7 @@ pub use objects::HeapObjects;
 pub use roots::HeapRoots;
 pub use types::HeapTypes;
 
+use crate::arenas::log::ArenaLog;
 use crate::background::{Background, MarkerThread, SlowWork};
 use crate::collect::{Cause, Collector, Work};
 use crate::error::{HeapError, Misuse};
@@ -35,7 +36,7 @@ use crate::lock_order::CLIENT;
 use crate::mark::Marking;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
-use crate::observe::{ArenaLog, Verify};
+use crate::observe::Verify;
 use crate::policy::GoalPacer;
 use crate::process::{
     Forker, Forks, explain_faults, forget_ended, forking, handle, has_membarrier, keep_addresses,
@@ -45,7 +46,8 @@ use crate::roots::{MAX_HANDLES, Roots};
 use crate::settings::options::{Config, Stop};
 use crate::state::barrier_bits::YOUNG;
 use crate::state::remembered::RememberedSet;
-use crate::state::{AmbiguousWords, Ephemerons, State, StoreLog};
+use crate::state::{AmbiguousWords, State, StoreLog};
+use crate::weak::ephemerons::Ephemerons;
 use core::mem::{ManuallyDrop, offset_of};
 use core::ops::Deref;
 use core::ptr::NonNull;

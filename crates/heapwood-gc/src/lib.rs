@@ -10,7 +10,10 @@
 //!
 //! | folder | contents |
 //! |---|---|
-//! | `entry` | what a thread calls: attach, allocate, free; arenas, weak references, links, finalisers, hooks |
+//! | `entry` | what a thread calls: attach, allocate, free, hooks |
+//! | `arenas` | arenas, as programs use them |
+//! | `weak` | ephemerons, weak references and tables, links |
+//! | `finalizers` | finalisers, and their queues |
 //! | `heap` | the heap, its types, the room that the process leaves it |
 //! | `background` | the heap's own thread: it sweeps, collects idle heaps, returns memory |
 //! | `collect` | one collection, as a list of phases |
@@ -19,7 +22,7 @@
 //! | `pause` | a stopped heap, for the phases of a collection |
 //! | [`policy`] | when the next collection is due, and how large the heap may become |
 //! | [`mutator`] | a thread's part in a heap: allocation buffers, safepoints, the write barrier |
-//! | `roots` | global slots and ranges, handles, frames, stacks, and the walk over them |
+//! | `roots` | global slots and ranges, handles, frames, stacks, held objects, and the walk over them |
 //! | `process` | what a process has once: thread records, signal handlers, forks |
 //! | `state` | what mutators and the collector share |
 //! | [`settings`] | options, the variable `HEAPWOOD`, sizes |
@@ -28,10 +31,12 @@
 //!
 //! Most use those below them alone; no circle leads from file to file (`.ci/structure`).
 
+mod arenas;
 mod background;
 mod collect;
 mod entry;
 pub mod error;
+mod finalizers;
 mod heap;
 pub mod inject;
 pub mod lock_order;
@@ -44,17 +49,18 @@ mod process;
 mod roots;
 pub mod settings;
 mod state;
+mod weak;
 
+pub use arenas::entry::{MutatorArenas, arena_handle_error};
 pub use collect::{CollectionHook, CollectionKind, CollectionMoment};
-pub use entry::arena::{MutatorArenas, arena_handle_error};
 pub use entry::attach::Attached;
 pub use entry::chains::Chain;
-pub use entry::finalize::{FinalizeOrder, Finalized, FinalizerQueue, FinalizerToken};
 #[doc(hidden)]
 pub use entry::marking::IncrementalMarking;
 pub use entry::tickets::CollectionTicket;
-pub use entry::weak_table::WeakEntry;
 pub use error::{AllocError, HeapError, Misuse, Refusal};
+pub use finalizers::FinalizerCall;
+pub use finalizers::register::{FinalizeOrder, Finalized, FinalizerQueue, FinalizerToken};
 pub use heap::object_type::{Described, ObjectType, slice_scan};
 pub use heap::{Heap, HeapBox, HeapInspector, HeapMemory, HeapObjects, HeapRoots, HeapTypes, QuietHeap};
 pub use heapwood_heap::{ClassParts, ObjectInfo};
@@ -71,5 +77,5 @@ pub use roots::{ClientRoots, CollectionPhases, Frame, Frames, Handle, RootToken,
 pub use settings::environment::VARIABLE;
 pub use settings::options::{Config, OPTIONS, OptionInfo};
 pub use state::AmbiguousWords;
-pub use state::FinalizerCall;
 pub use state::{Interruption, ShadeCounts};
+pub use weak::tables::WeakEntry;

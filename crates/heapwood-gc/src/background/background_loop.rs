@@ -1,12 +1,12 @@
 //! What the heap's own thread does at each step: a slice of each kind of work that is to be done and not resting. Invariant:
 //! after a step something is left to be done only after what it returns, or once an event wakes the thread.
 
-use super::arenas::ArenaReleaser;
 use super::figures::Figures;
 use super::idle_cache_flusher::IdleCacheFlusher;
 use super::idle_collector::IdleCollector;
 use super::scavenger::Scavenger;
 use super::sweeper::BackgroundSweeper;
+use crate::arenas::release::ArenaReleaser;
 use crate::collect::Collector;
 use crate::state::State;
 use core::time::Duration;

@@ -18,7 +18,6 @@
 //! Invariants: it keeps nobody waiting but for a batch of spans, or for one mutator's being emptied; when there is nothing to
 //! do it sleeps without a timer. It ends before its heap does.
 
-mod arenas;
 mod background_loop;
 mod figures;
 mod heap_thread;
@@ -31,5 +30,6 @@ mod simulated_clock_tests;
 mod sweeper;
 mod thread;
 
+pub(crate) use figures::Figures;
 pub(crate) use marker_thread::MarkerThread;
 pub(crate) use thread::{Background, SlowWork};

@@ -38,3 +38,4 @@ pub(crate) use cause::Cause;
 pub(crate) use collector::{Collector, CollectorTurn, Work};
 pub use hook::{CollectionHook, CollectionKind, CollectionMoment};
 pub(crate) use look::HeapTable;
+pub(crate) use plan::PauseKind;

@@ -10,7 +10,7 @@ use heapwood_layout::WORD;
 impl Mutator {
     /// Shades all objects that an old object refers to. A trace function is the program's: this is not called in a no-preempt
     /// region.
-    pub(super) fn shade_all(&self, object: ObjectRef) {
+    pub(crate) fn shade_all(&self, object: ObjectRef) {
         let (state, space) = (self.shared(), self.shared().space());
         let (Some(span), Some(shape)) = (space.find_span(object.into()), shape_of(space, object.get()))
         else {

@@ -1,6 +1,6 @@
 //! Ephemerons, as a marker comes to them, and the fixed point: the value of one whose key is marked is an edge. One whose key has
 //! no mark yet is listed. When nothing else is left to follow, each listed one is looked at once more, and waits for its key
-//! in an index from then on (`state/ephemerons/pending.rs`). The rest is marked in a scope of its own, which looks each newly
+//! in an index from then on (`weak/ephemerons/pending.rs`). The rest is marked in a scope of its own, which looks each newly
 //! marked object up in that index. So each object is marked once and each ephemeron taken from the index once: linear, whatever
 //! chains and circles there are. V8 tries rounds first and changes to this algorithm when they do not end soon.
 //! Invariant: when a fixed point has ended, the key of no waiting ephemeron that is marked and has a value to keep is marked.
@@ -9,7 +9,8 @@ use super::bits::MarkBits;
 use super::mode::{Limit, Mode, Scope};
 use super::queue::Marker;
 use crate::inject::Fault;
-use crate::state::{Ephemeron, Ephemerons, List, OfMarking, PendingIndex, State};
+use crate::state::State;
+use crate::weak::ephemerons::{Ephemeron, Ephemerons, List, OfMarking, PendingIndex};
 use heapwood_heap::{Collection, ScanKind};
 
 impl<M: Mode> Marker<'_, M> {

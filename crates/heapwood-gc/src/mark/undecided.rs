@@ -5,7 +5,8 @@
 
 use super::mode::Scope;
 use crate::inject::{Fault, FaultInjector};
-use crate::state::{Ephemeron, List, OfMarking, State};
+use crate::state::State;
+use crate::weak::ephemerons::{Ephemeron, List, OfMarking};
 
 /// The ephemerons that a marker has come to and that are undecided.
 pub(super) struct Undecided<'h> {

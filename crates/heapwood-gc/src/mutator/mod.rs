@@ -18,7 +18,6 @@
 //! | `type_cache` | the cache of their shapes |
 //! | `region` | how long it has been in a blocking region |
 //! | `registry` | all mutators of a heap, and stopping them |
-//! | `finalizer_calls` | calls of finalisers that are under way on a thread |
 //! | `program_call` | calls of the program in the middle of a collection |
 //! | `model` | loom's models of `stop`, `thread_record` and `registry` |
 //!
@@ -28,7 +27,6 @@
 //! `entry/attach.rs` and `allocate.rs`, above this folder.
 
 pub(crate) mod barrier;
-pub(crate) mod finalizer_calls;
 pub(crate) mod interrupt;
 #[cfg(all(test, loom))]
 mod model;
@@ -47,6 +45,7 @@ mod type_cache;
 pub(crate) mod types;
 
 use crate::error::Misuse;
+use crate::finalizers::calls::FinalizerCalls;
 use crate::inject::Fault;
 use crate::roots::{Frames, ThreadRoots, ThreadStack};
 use crate::state::State;
@@ -55,7 +54,6 @@ use core::mem::offset_of;
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
-use finalizer_calls::FinalizerCalls;
 use heapwood_heap::{
     Address, AllocBuffer, MAX_SHAPES, Object, ObjectInfo, Owner, ShapeId, ThreadCache, publication,
 };

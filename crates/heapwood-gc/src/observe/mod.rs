@@ -11,18 +11,14 @@
 //! | `tracing` | a line on standard error for each collection (`trace_line`) |
 //! | `slow_thread` | the report of a thread that does not stop |
 //! | `verify` | the checks of verify mode |
-//! | `arena_log` | the callers that opened and closed arenas, for verify mode |
 //! | `root_words` | the words of roots, for verify mode |
 //! | `second_marking` | what a concurrent marking must have marked, and floating garbage, for verify mode |
 //! | `walk` | a walk over the objects that roots reach, for verify mode |
-//! | `ephemerons` | the rules of ephemerons, for verify mode |
 //! | `slots` | the pointer slots of an object, for verify mode and for emptying arenas |
 //! | `snapshot` | snapshots of the pages |
 //!
 //! Invariant: nothing of a heap depends on its observation.
 
-mod arena_log;
-mod ephemerons;
 mod histogram;
 mod memory_account;
 pub mod memory_parts;
@@ -39,7 +35,6 @@ mod tracing;
 mod verify;
 mod walk;
 
-pub(crate) use arena_log::ArenaLog;
 pub use memory_account::MemoryAccount;
 pub(crate) use phases::{AwaitedThread, Moment, Times};
 pub(crate) use record::{ConcurrentTotals, Record};

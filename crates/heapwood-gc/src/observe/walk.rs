@@ -2,8 +2,8 @@
 //! marker should have found. Its tables are mapped memory, since it runs while the heap stands still. Invariant: an object
 //! waits at most once in a walk, so there is room for all.
 
-use super::ephemerons::{ephemeron_at, value_of};
 use super::slots::for_each_slot;
+use crate::weak::verify::{ephemeron_at, value_of};
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Address, GRANULE, Space};

@@ -26,6 +26,7 @@ mod client;
 mod excluded;
 mod frames;
 mod handles;
+mod held;
 mod intervals;
 mod libraries;
 mod library_list;

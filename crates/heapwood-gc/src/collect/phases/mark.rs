@@ -1,5 +1,5 @@
-//! Marking, as the plan says: everything, what is young, or nothing but a promotion; and the pauses that begin and end a
-//! concurrent marking. Between those young collections mark what outlives them for both. Where young objects cannot be marked,
+//! Marking, as the plan says: everything, what is young, or nothing but a promotion; the pauses that begin and end a
+//! concurrent marking; and what depends on what is dead. Between those young collections mark what outlives them for both. Where young objects cannot be marked,
 //! since stores are missing from the remembered set, all of them are promoted, which needs no more than the bounds of what was
 //! handed out.
 //! Invariant: while a concurrent marking is active the flag of every mutator's barrier says so, and nothing loses its
@@ -9,9 +9,13 @@ use super::super::collector::{Collector, Work};
 use super::super::cycle::Cycle;
 use super::super::plan::{PauseKind, YoungPart};
 use super::super::session::Session;
+use crate::finalizers::Pass;
 use crate::inject::Fault;
-use crate::mark::{MarkTotals, Marking};
+use crate::mark::{MarkTotals, Marking, Revived};
 use crate::pause::Pause;
+use crate::weak::clear::{clear_ephemerons, clear_links, drop_links};
+use crate::weak::links::LinkKind;
+use heapwood_heap::Collection;
 
 impl Collector {
     pub(in crate::collect) fn mark(&self, pause: &mut Pause<'_>, cycle: &mut Cycle<'_>) {
@@ -30,6 +34,63 @@ impl Collector {
             PauseKind::InitialMark(part) => young(pause, marking, session, part),
             PauseKind::FinalMark(part) => final_mark(pause, marking, session, part),
         };
+    }
+
+    /// Between the end of marking and the swap of the sides: what is reachable is known, and nothing has been forgotten yet.
+    /// What is weak is cleared first: ephemerons have had their fixed point, as the end of marking. Then finalisers are resolved: entries
+    /// of dead objects go to their queues, and objects that the program is to have are revived, with all that they lead to
+    /// (docs/design/finalization.md). Long links are cleared last.
+    ///
+    /// A young pause marks on the side of the allocation bits: there an object is dead if it has none, and only young objects
+    /// are looked at. A promotion, and a young pause that was late, keep everything: all that is young has its bit then. The end
+    /// of a concurrent marking does both, the young part first: old objects that are dead lead to no young one, nor the other way.
+    pub(in crate::collect) fn after_closure(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
+        let kind = cycle.kind;
+        let passes: &[_] = match kind {
+            PauseKind::Full => &[Pass::All],
+            PauseKind::FinalMark(_) => &[Pass::Young, Pass::Rest],
+            PauseKind::Young { .. } | PauseKind::InitialMark(_) | PauseKind::Promote => &[Pass::Young],
+        };
+        let faults = pause.state().faults();
+        if !faults.fails(Fault::RevivedKeyKept) {
+            clear_ephemerons(pause, kind);
+        }
+        clear_links(pause, kind, LinkKind::Short);
+        if faults.fails(Fault::LongLinkEarly) {
+            clear_links(pause, kind, LinkKind::Long);
+        }
+        let (mut marked, mut circles) = (MarkTotals::default(), 0);
+        for &pass in passes {
+            let verify = self.verify().filter(|_| pause.state().finalizers().has_any());
+            verify.inspect(|verify| verify.reach(pause));
+            if let Some(finalizers) = pause.state().finalizers().in_pause() {
+                let revived = match pass {
+                    Pass::All => Revived::Full,
+                    Pass::Rest => Revived::Snapshot,
+                    Pass::Young if cycle.work.session.is_active() => Revived::YoungInSnapshot,
+                    Pass::Young => Revived::Young,
+                };
+                let (more, found) =
+                    finalizers.resolve(pause, &mut cycle.work.marking, self.verify(), kind, pass, revived);
+                (marked, circles) = (marked.plus(more), circles + found);
+                if pass != Pass::Young {
+                    finalizers.set_circles(circles);
+                }
+            }
+            verify.inspect(|verify| verify.forget_reached());
+        }
+        drop_links(pause, kind);
+        clear_links(pause, kind, LinkKind::Long);
+        if let PauseKind::InitialMark(_) = kind
+            && let Some(finalizers) = pause.state().finalizers().in_pause()
+        {
+            finalizers.begin_marking();
+        }
+        if let (Collection::Young, Some(session)) = (kind.collection(), cycle.work.session.active()) {
+            session.add_young(marked);
+        }
+        pause.add_scanned(marked.bytes);
+        (cycle.marked, cycle.revived) = (cycle.marked.plus(marked), marked);
     }
 
     /// Takes the snapshot of a concurrent marking, if this pause starts one. Young objects have been marked, and what their

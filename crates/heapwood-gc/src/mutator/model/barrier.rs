@@ -13,9 +13,10 @@ use crate::mutator::stop::ThreadState;
 use crate::mutator::thread_record::ThreadRecord;
 use crate::roots::{StackGiven, ThreadStack};
 use crate::settings::options::Config;
+use crate::state::State;
 use crate::state::barrier_bits::MARK;
 use crate::state::remembered::RememberedSet;
-use crate::state::{Ephemerons, State};
+use crate::weak::ephemerons::Ephemerons;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize as Counter, Ordering};
 use heapwood_heap::{

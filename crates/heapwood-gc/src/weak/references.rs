@@ -8,8 +8,8 @@ use crate::heap::object_type::ObjectType;
 use crate::inject::Fault;
 use crate::mark::Shading;
 use crate::mutator::Mutator;
-use crate::state::Ephemeron;
 use crate::state::barrier_bits::MARK;
+use crate::weak::ephemerons::Ephemeron;
 use core::ptr::NonNull;
 use heapwood_heap::{Address, ObjectRef, ScanKind, ShapeId, publication};
 

@@ -2,13 +2,13 @@
 //! called where its threads allocate. Invariant: the library calls the function on a thread that allocates, between two objects, where
 //! a collection might come as well.
 
-use super::finalize::FinalizerQueue;
+use super::calls::Call;
+use super::register::FinalizerQueue;
+use super::telling::{FinalizerCall, MOST_NESTED, wait_until_queued};
 use crate::error::{Misuse, Refusal};
 use crate::heap::Heap;
 use crate::mutator::Mutator;
-use crate::mutator::finalizer_calls::Call;
 use crate::process::record;
-use crate::state::{FinalizerCall, MOST_NESTED, wait_until_queued};
 use core::time::Duration;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::threads::sync::{Futex, wait, wait_for};
@@ -161,7 +161,7 @@ impl Mutator {
     }
 
     /// The thread leaves its heap.
-    pub(super) fn leave_finalizer_calls(&self) {
+    pub(crate) fn leave_finalizer_calls(&self) {
         self.end_calls(usize::MAX, |_| false);
     }
 }

@@ -3,10 +3,10 @@
 //! looked at, of links all entries. Invariant: an ephemeron is cleared exactly if the marking that ends has not reached its
 //! key, a link if it has not reached the object.
 
-use super::super::plan::PauseKind;
+use crate::collect::PauseKind;
 use crate::inject::Fault;
 use crate::pause::Pause;
-use crate::state::{Fate, LinkKind, Lists};
+use crate::weak::links::{Fate, LinkKind, Lists};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Address, ObjectRef};
 
@@ -14,7 +14,7 @@ use heapwood_heap::{Address, ObjectRef};
 const ENTRY: usize = 32;
 
 /// Clears the ephemerons of dead keys.
-pub(super) fn clear_ephemerons(pause: &Pause<'_>, kind: PauseKind) {
+pub(crate) fn clear_ephemerons(pause: &Pause<'_>, kind: PauseKind) {
     let (ephemerons, world, faults) = (pause.state().ephemerons(), pause.world(), pause.state().faults());
     let is_dead = |is_marked: bool| match is_marked {
         true => faults.fails(Fault::EphemeronEarly),
@@ -58,7 +58,7 @@ fn is_slot_dead(pause: &Pause<'_>, kind: PauseKind, slot: usize) -> bool {
 
 /// Clears the links of dead objects. Those whose slots lie in dead ones wait for [`drop_links`], if their objects are alive:
 /// finalisers may revive the others.
-pub(super) fn clear_links(pause: &Pause<'_>, kind: PauseKind, links: LinkKind) {
+pub(crate) fn clear_links(pause: &Pause<'_>, kind: PauseKind, links: LinkKind) {
     let faults = pause.state().faults();
     let lists = if is_full(kind) { Lists::All } else { Lists::Young };
     let (looked, _) = pause.state().links().settle(links, lists, |link| {
@@ -81,7 +81,7 @@ pub(super) fn clear_links(pause: &Pause<'_>, kind: PauseKind, links: LinkKind) {
 }
 
 /// Drops the short links whose slots lie in objects that are dead still.
-pub(super) fn drop_links(pause: &Pause<'_>, kind: PauseKind) {
+pub(crate) fn drop_links(pause: &Pause<'_>, kind: PauseKind) {
     let looked = pause.state().links().settle_waiting(|link| {
         match is_slot_dead(pause, kind, link.slot) && !pause.state().faults().fails(Fault::LinkKept) {
             true => Fate::Dropped,

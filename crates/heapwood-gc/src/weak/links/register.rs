@@ -3,12 +3,12 @@
 //! object. Reads need the barrier of weak references while a marking goes on beside the program. Invariant: a call that fails
 //! changes nothing.
 
-use super::ephemeron::shade_found;
+use super::{Link, LinkKind};
 use crate::error::{Misuse, Refusal};
 use crate::heap::Heap;
 use crate::mutator::Mutator;
 use crate::process::record;
-use crate::state::{Link, LinkKind};
+use crate::weak::references::shade_found;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_heap::{Address, ScanKind, publication};

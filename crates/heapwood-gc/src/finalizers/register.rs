@@ -1,13 +1,13 @@
 //! Finalisers, as a program registers and takes them. Any thread may take data, attached or not, for no object is given; an
 //! object is given to an attached one, whose roots keep it from then on. Invariant: a call that fails changes nothing.
 
+use super::{CancelError, FinalizerKind, Registration};
 use crate::error::{Misuse, Refusal};
 use crate::heap::Heap;
 use crate::inject::Fault;
 use crate::mark::Shading;
 use crate::mutator::Mutator;
 use crate::process::record;
-use crate::state::{CancelError, FinalizerKind, Registration};
 use core::ptr::NonNull;
 use heapwood_heap::Address;
 use heapwood_os::threads::stack::thread_pointer;

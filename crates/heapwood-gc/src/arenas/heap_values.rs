@@ -5,7 +5,7 @@
 //! Invariant: an external value refers to nothing once its arena has ended, unless the arena was left to the collector, or
 //! its end promised that nothing refers to the value.
 
-use super::arena::MutatorArenas;
+use super::entry::MutatorArenas;
 use crate::error::AllocError;
 use core::ptr::NonNull;
 use heapwood_heap::{Address, ArenaHeader, ArenaKind, ArenaLayout, ObjectRef, PageEntry, ScanKind};

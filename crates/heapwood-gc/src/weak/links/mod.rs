@@ -4,6 +4,7 @@
 //! Invariant: a slot has one entry at most; an entry is dropped with its object, and with the object in which its slot lies.
 //! The lock is held in no-preempt regions only, so a collector may take it in a stop.
 
+mod register;
 mod table;
 
 use crate::error::Refusal;

@@ -3,25 +3,25 @@
 //! Invariant: nothing here is the marker's code, so that the two share no mistake.
 
 use crate::pause::Pause;
-use crate::state::Ephemeron;
+use crate::weak::ephemerons::Ephemeron;
 use heapwood_heap::{Address, ObjectRef, ScanKind, Space};
 use heapwood_os::diagnose::message::corrupt;
 
 /// The ephemeron at an address, if one is there.
-pub(super) fn ephemeron_at(space: &Space, object: usize) -> Option<Ephemeron> {
+pub(crate) fn ephemeron_at(space: &Space, object: usize) -> Option<Ephemeron> {
     let is_one = space.entry_at(Address::new(object)).is(ScanKind::Ephemeron);
     // SAFETY: a walk has come to the object, of a stopped heap, and its page says what it is.
     is_one.then(|| unsafe { Ephemeron::at(object) })
 }
 
 /// The value of an ephemeron, if its key is outside the heap, or a walk `has` come to it.
-pub(super) fn value_of(space: &Space, ephemeron: Ephemeron, has: impl Fn(usize) -> bool) -> Option<usize> {
+pub(crate) fn value_of(space: &Space, ephemeron: Ephemeron, has: impl Fn(usize) -> bool) -> Option<usize> {
     let key = ephemeron.key();
     (!space.contains(Address::new(key)) || has(key)).then(|| ephemeron.value())
 }
 
 /// Counts the keys of those that are alive when a collection has ended. The heap is stopped, and its marks are allocation bits.
-pub(super) fn count_keys(pause: &Pause<'_>) {
+pub(crate) fn count_keys(pause: &Pause<'_>) {
     let (space, world, ephemerons) = (pause.space(), pause.world(), pause.state().ephemerons());
     let Some(keys) = ephemerons.keys().filter(|_| ephemerons.are_some()) else { return };
     keys.clear();
@@ -39,7 +39,7 @@ pub(super) fn count_keys(pause: &Pause<'_>) {
 
 /// Ends the process if an ephemeron that is alive has a key or a value that is not. The heap is stopped, and its marks are
 /// allocation bits; `is_missed` tells that an address leads to an object without one.
-pub(super) fn check_ephemerons(pause: &Pause<'_>, is_missed: impl Fn(usize) -> bool) {
+pub(crate) fn check_ephemerons(pause: &Pause<'_>, is_missed: impl Fn(usize) -> bool) {
     let (space, world) = (pause.space(), pause.world());
     world.for_each_span(|_, span| {
         if space.layouts().shape(span.shape()).kind() != ScanKind::Ephemeron {

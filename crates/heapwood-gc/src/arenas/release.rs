@@ -1,7 +1,7 @@
 //! Memory that arenas have given up stays for the next arenas; what they have not needed for a second goes back to the kernel.
 //! Invariant: as long as arenas have memory that they do not use, it looks again.
 
-use super::figures::Figures;
+use crate::background::Figures;
 use crate::policy::background::ARENA_PATIENCE;
 use crate::state::State;
 use core::time::Duration;
@@ -9,13 +9,13 @@ use heapwood_pages::Clock;
 
 /// When it looks next.
 #[derive(Debug, Default)]
-pub(super) struct ArenaReleaser {
+pub(crate) struct ArenaReleaser {
     next: Option<Duration>,
 }
 
 impl ArenaReleaser {
     /// Gives back what was not needed since the last look, if it is time; how long until the next.
-    pub(super) fn step(&mut self, clock: &impl Clock, state: &State, figures: &Figures) -> Option<Duration> {
+    pub(crate) fn step(&mut self, clock: &impl Clock, state: &State, figures: &Figures) -> Option<Duration> {
         let space = state.space();
         if !space.arenas().has_free() {
             state.wakeup().forget_arenas();

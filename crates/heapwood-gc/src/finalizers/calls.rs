@@ -4,7 +4,7 @@
 //! one that goes on, it counts against the depth until the thread is further up.
 //! Invariant: a call counts once as begun, and once as ended.
 
-use crate::state::MOST_NESTED;
+use super::telling::MOST_NESTED;
 use core::cell::Cell;
 
 /// A call of a queue's function, or one of the client's that counts as such.
@@ -23,7 +23,7 @@ pub(crate) struct FinalizerCalls {
 }
 
 impl FinalizerCalls {
-    pub(super) const fn new() -> Self {
+    pub(crate) const fn new() -> Self {
         FinalizerCalls {
             calls: [const { Cell::new(Call { frame: 0, queue: None }) }; MOST_NESTED],
             depth: Cell::new(0),

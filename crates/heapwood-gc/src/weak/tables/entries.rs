@@ -4,7 +4,7 @@
 //! least one place of an array has never been used, so a search ends.
 
 use crate::mutator::Mutator;
-use crate::state::Ephemeron;
+use crate::weak::ephemerons::Ephemeron;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use heapwood_heap::{Address, ObjectRef, publication};
 use heapwood_layout::WORD;

@@ -6,10 +6,10 @@
 mod entries;
 mod hash;
 
-use super::ephemeron::shade_found;
 use crate::error::{AllocError, Refusal};
 use crate::mutator::Mutator;
-use crate::state::Ephemeron;
+use crate::weak::ephemerons::Ephemeron;
+use crate::weak::references::shade_found;
 use core::ptr::NonNull;
 use entries::{Locked, Place, Table};
 use hash::mixed;

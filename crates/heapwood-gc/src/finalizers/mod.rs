@@ -1,37 +1,43 @@
 //! Finalisers: a program registers an object, or data that an object owns outside the heap, and finds the object, or the data,
 //! on a queue when nothing else leads to the object. No function of the program is called. The collector moves entries in the
-//! phase after marking (`phases/after_closure.rs`); the program takes them when and where it likes, as from Guile's guardians
+//! phase after marking (`resolve`); the program takes them when and where it likes, as from Guile's guardians
 //! (Dybvig, Bruggeman, Eby, PLDI 1993); that only data is given, and not the object, is Java's `Cleaner` and Go's
 //! `AddCleanup`. docs/design/finalization.md has the whole design.
 //!
 //! | file | contents |
 //! |---|---|
+//! | `register` | what a program calls: registering, cancelling, taking |
+//! | `notify` | how a program waits, or is called, where a queue has something |
+//! | `calls` | calls of finalisers that are under way on a thread |
 //! | `counts` | copies of its counts |
 //! | `entries` | an entry for each registration |
 //! | `index` | the entries of an object |
 //! | `queues` | the queues |
 //! | `telling` | how a program is told of a queue |
 //! | `table` | all of these: registering, cancelling, and the passes of a collection |
-//! | `pause` | what a pause does with them |
+//! | `pause` | the table in a pause |
+//! | `resolve` | what a pause does with it: queues what dead objects are registered for, and revives what the program is to have |
 //!
 //! Invariant: each registration is queued once, after its object is dead, or cancelled. The lock is held in no-preempt regions
 //! only, so a collector may take it in a stop; it marks while it holds it.
 
+pub(crate) mod calls;
 mod counts;
 mod entries;
 mod index;
+mod notify;
 mod pause;
 mod queues;
+pub(crate) mod register;
+mod resolve;
 mod table;
 mod telling;
 
-pub(crate) use entries::{ENTRY, FinalizerKind};
+pub(crate) use entries::FinalizerKind;
 pub(crate) use pause::FinalizersInPause;
 pub(crate) use queues::{QueueNumber, Taken};
 pub(crate) use table::{CancelError, Pass, Registration};
 pub use telling::FinalizerCall;
-pub(crate) use telling::MOST_NESTED;
-pub(crate) use telling::wait_until_queued;
 
 use crate::error::Refusal;
 use crate::lock_order::FINALIZERS;
