@@ -4,7 +4,6 @@
 
 mod alone;
 mod ambiguous_words;
-pub(crate) mod barrier_bits;
 mod cycles;
 pub(crate) mod fork_gate;
 mod full_collections;
@@ -12,7 +11,6 @@ mod interruptions;
 mod marking_log;
 mod marking_requests;
 mod marking_threads;
-pub(crate) mod object_hash;
 mod posted_pause;
 pub(crate) mod remembered;
 pub(crate) mod rescan_set;
@@ -46,6 +44,17 @@ use heapwood_heap::{Collection, Space};
 use heapwood_os::ForkLock;
 use heapwood_os::threads::sync;
 use remembered::RememberedSet;
+
+/// The bits of the write barrier's flag: the reasons for which stores take the slow path. Invariant: each mutator's
+/// flag is the heap's, except for `YOUNG`, which a thread may clear once it has declared the remembered set overflowed.
+pub(crate) mod barrier_bits {
+    /// A full marking is active.
+    pub(crate) const MARK: u32 = 1;
+    /// There are young collections.
+    pub(crate) const YOUNG: u32 = 2;
+    /// Verify mode notes stores.
+    pub(crate) const VERIFY: u32 = 4;
+}
 
 /// The shared part of a heap.
 pub(crate) struct State {

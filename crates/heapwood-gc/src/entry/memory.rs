@@ -1,7 +1,10 @@
-//! An account of a heap's memory, on any thread. Invariant: it changes nothing but the time at which threads go on.
+//! An account of a heap's memory, on any thread; and memory outside the heap that its objects own. Of the latter a program tells how
+//! much comes and goes, so that collections come in time: an addition is an allocation without cells, and near a limit it is refused
+//! after a full collection that could have helped. Invariants: an account changes nothing but the time at which threads go on; a
+//! call that fails changes nothing.
 
 use crate::collect::{CollectorTurn, HeapTable};
-use crate::error::Misuse;
+use crate::error::{AllocError, Misuse};
 use crate::heap::Heap;
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::MemoryAccount;
@@ -98,5 +101,24 @@ fn part_of(table: HeapTable) -> Part {
         HeapTable::Roots => |parts| &mut parts.roots,
         HeapTable::Mutators => |parts| &mut parts.mutators,
         HeapTable::Checks => |parts| &mut parts.checks,
+    }
+}
+
+impl Mutator {
+    /// Counts `change` more bytes outside the heap that its objects own, or fewer if it is negative. Adding may collect.
+    ///
+    /// Add before the memory is allocated; then a refusal leaves nothing to undo. Give back as much as was added, on any
+    /// attached thread, when the memory has been freed. What comes and goes between two collections makes none due.
+    ///
+    /// # Errors
+    /// Adding: as an allocation of so many bytes, and if they are more than memory can hold. Giving back: if more is given
+    /// back than was added, or the mutator cannot be used now ([`Mutator::check`]).
+    pub fn external(&self, change: isize) -> Result<(), AllocError> {
+        let (external, bytes) = (self.shared().space().external(), change.unsigned_abs());
+        if change > 0 {
+            return Ok(self.retry(bytes, || external.take(bytes))??);
+        }
+        self.check()?;
+        Ok(external.give_back(bytes)?)
     }
 }

@@ -3,9 +3,9 @@
 //! Invariant: it has the entries of objects that are registered, and no others.
 
 use super::entries::{Entries, NONE, STEP};
-use crate::state::object_hash::object_hash;
 use core::cell::Cell;
 use core::ops::Range;
+use heapwood_heap::ObjectRef;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 /// The index of one table.
@@ -61,7 +61,7 @@ impl Index {
 
     /// The bucket of an object: by as many bits of its hash as there are buckets, or by one less where that one has not been split.
     fn bucket(&self, object: usize) -> usize {
-        let hash = object_hash(object);
+        let hash = ObjectRef::new(object).block_hash();
         let half = 1 << self.buckets.get().ilog2();
         let bucket = hash % (2 * half);
         if bucket < self.buckets.get() { bucket } else { bucket % half }

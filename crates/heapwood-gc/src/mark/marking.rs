@@ -2,8 +2,8 @@
 //! helpers take part; if the option sets the number of markers, they always do. Invariant: one marking at a time, by
 //! the thread that has this borrowed.
 
-use super::asked::Asked;
 use super::ephemerons::Pending;
+use super::mode::Asked;
 use super::mode::{Alone, Composed, Deadline, Full, Limit, Mode, Scope, Unlimited, Young, YoungInSnapshot};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::session::{MarkSession, MarkedBeside};

@@ -20,7 +20,6 @@
 //! | `procedure` | the stack of a mark procedure, in libgc's convention |
 //! | `shading` | the write barrier's part of a concurrent marking |
 //! | `session` | a concurrent marking, driven in steps |
-//! | `asked` | when a marker beside the program leaves its edges |
 //! | `roots` | the roots, as a marker takes them |
 //! | `mode` | the mode: who marks, what, until when; the loop is compiled for each |
 //! | `revive` | what finalisers revive after a marking |
@@ -32,7 +31,6 @@
 //! | `marking` | the markings of a heap, and whether helpers take part |
 
 mod ambiguous;
-mod asked;
 mod bits;
 mod blocks;
 mod candidates;

@@ -4,12 +4,12 @@
 //! every unmarked object of the snapshot can be reached by a path of unmarked objects from an edge on the stacks, from a
 //! marked object that waits to be scanned, or from a marked object of a span in the rescan set.
 
-use super::asked::{Asked, turns_away};
 use super::bits::MarkBits;
 use super::ephemerons::Pending;
 use super::mode::{
     Alone, Composed, Concurrent, Mode, NextWork, Scope, Snapshot, Team, Unlimited, UntilAsked,
 };
+use super::mode::{Asked, turns_away};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::shading::{FREED, MARK_ONLY};
 use super::stack::MarkStacks;

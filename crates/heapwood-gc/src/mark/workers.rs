@@ -6,9 +6,9 @@
 //! left; helpers end before their heap does; a forked child has none, does not look at what they share, and starts its
 //! own when that is profitable.
 
-use super::asked::{Asked, turns_away};
 use super::blocks::Blocks;
 use super::marker_pool::MarkerPool;
+use super::mode::{Asked, turns_away};
 use super::mode::{Composed, Concurrent, Full, Scope, Snapshot, Together, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::stack::MarkStacks;

@@ -18,7 +18,6 @@
 //! | `type_cache` | the cache of their shapes |
 //! | `region` | how long it has been in a blocking region |
 //! | `registry` | all mutators of a heap, and stopping them |
-//! | `program_call` | calls of the program in the middle of a collection |
 //! | `model` | loom's models of `stop`, `thread_record` and `registry` |
 //!
 //! Invariants: inline code outside this library reads the first 64 bytes and the allocation buffers behind them, so
@@ -31,7 +30,6 @@ pub(crate) mod interrupt;
 #[cfg(all(test, loom))]
 mod model;
 pub(crate) mod no_preempt;
-mod program_call;
 pub(crate) mod region;
 pub(crate) mod registry;
 mod safepoint;
@@ -406,5 +404,17 @@ impl Member for Mutator {
     unsafe fn release(this: NonNull<Self>) {
         // SAFETY: `map` mapped it; by contract 1 nothing refers to it when it goes.
         drop(unsafe { this.as_ref() }.link.take_memory());
+    }
+}
+
+impl ThreadRecord<Mutator> {
+    /// Calls a function of the program in the middle of a collection, on the thread that collects, which is stopped in all its heaps.
+    /// During the call it is refused in all of them, and inline allocation of this one takes the slow path, where it is refused, too.
+    pub(crate) fn call_program(&self, state: &State, f: impl FnOnce()) {
+        let mine =
+            || self.iter().find(|mutator| core::ptr::eq(mutator.shared(), state)).map(|mine| mine.owned());
+        mine().inspect(Owner::close_buffers);
+        self.in_hook(f);
+        mine().inspect(Owner::open_buffers);
     }
 }

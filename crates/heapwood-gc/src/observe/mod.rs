@@ -11,9 +11,8 @@
 //! | `tracing` | a line on standard error for each collection (`trace_line`) |
 //! | `slow_thread` | the report of a thread that does not stop |
 //! | `verify` | the checks of verify mode |
-//! | `root_words` | the words of roots, for verify mode |
 //! | `second_marking` | what a concurrent marking must have marked, and floating garbage, for verify mode |
-//! | `walk` | a walk over the objects that roots reach, for verify mode |
+//! | `walk` | the words of roots, and a walk over the objects that they reach, for verify mode |
 //! | `slots` | the pointer slots of an object, for verify mode and for emptying arenas |
 //! | `snapshot` | snapshots of the pages |
 //!
@@ -24,7 +23,6 @@ mod memory_account;
 pub mod memory_parts;
 mod phases;
 mod record;
-mod root_words;
 mod second_marking;
 mod slots;
 mod slow_thread;

@@ -11,9 +11,9 @@
 //!
 //! Invariant: it shares with the marker only the walk over roots, and changes nothing of the heap.
 
-use super::root_words::{for_each_ambiguous_root, for_each_root};
 use super::slots::{Edge, for_each_edge};
 use super::walk::{ObjectSet, Walk, Walking, no_memory};
+use super::walk::{for_each_ambiguous_root, for_each_root};
 use crate::pause::Pause;
 use core::ops::Range;
 use heapwood_heap::{Address, MarkedArenaChunk, ObjectRef, ScanKind, Space};

@@ -22,9 +22,9 @@
 //! - Beside a concurrent marking there is a second, independent one (`second_marking`).
 //! - A chunk that an arena released during a concurrent marking belongs to no arena, and references to it are allowed.
 
-use super::root_words::for_each_root;
 use super::second_marking::{Floating, SecondMarking};
 use super::slots::{for_each_edge, for_each_slot};
+use super::walk::for_each_root;
 use super::walk::{ObjectSet, Walk, no_memory};
 use crate::arenas::log::ArenaLog;
 use crate::pause::Pause;

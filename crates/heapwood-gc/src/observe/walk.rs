@@ -3,10 +3,12 @@
 //! waits at most once in a walk, so there is room for all.
 
 use super::slots::for_each_slot;
+use crate::pause::Pause;
+use crate::roots::Source;
 use crate::weak::verify::{ephemeron_at, value_of};
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_heap::{Address, GRANULE, Space};
+use heapwood_heap::{Address, Collection, GRANULE, Space};
 use heapwood_layout::WORD;
 use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::memory::region::Zeroed;
@@ -247,4 +249,34 @@ impl Mapped for Walk {
         self.waiting.for_each_mapping(f);
         self.undecided.for_each_mapping(f);
     }
+}
+
+/// Calls `f` with each precise root: its source, its address, and its value.
+pub(super) fn for_each_root(pause: &Pause<'_>, mut f: impl FnMut(Source, usize, usize)) {
+    pause.for_each_root_but_stacks(|source, words| {
+        for at in words.step_by(WORD).filter(|_| source.is_precise()) {
+            // SAFETY: registered roots stay readable, and so do handles and linked frames; their threads are stopped.
+            f(source, at, unsafe { (at as *const usize).read_volatile() });
+        }
+    });
+}
+
+/// Calls `f` with each object that an ambiguous root word points to or into.
+pub(super) fn for_each_ambiguous_root(pause: &Pause<'_>, mut f: impl FnMut(usize)) {
+    pause.for_each_root(Collection::Full, |source, words| {
+        if source.is_precise() || source == Source::Arena {
+            return;
+        }
+        for at in (words.start.next_multiple_of(WORD)..words.end & !(WORD - 1)).step_by(WORD) {
+            // SAFETY: the words of roots stay readable during this call; others may write those of a range meanwhile.
+            let word = unsafe { (at as *const usize).read_volatile() };
+            let is_stack = matches!(source, Source::Stack | Source::Cell);
+            let rules = pause.state().ambiguous_words();
+            if let Some(found) = pause.space().find(Address::new(word))
+                && (is_stack || rules.counts_for(word, found.base.get()))
+            {
+                f(found.base.get());
+            }
+        }
+    });
 }

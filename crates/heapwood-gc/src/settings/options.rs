@@ -3,17 +3,12 @@
 //! docs/guide/options.md; mmtk-core, too, makes its options from one macro (util/options.rs). Invariant: the list has
 //! the order of `hw_options`, with which programs are compiled; so a new option comes last.
 
-mod concurrent;
-mod gc_trace;
-mod generational;
 pub(crate) mod info;
-mod stop;
+mod words;
 
-pub use concurrent::Concurrent;
-pub use gc_trace::GcTrace;
-pub use generational::Generational;
 pub use info::{Audience, OptionInfo, OptionUnit};
-pub use stop::Stop;
+use words::Value;
+pub use words::{Concurrent, GcTrace, Generational, Stop};
 
 use crate::error::HeapError;
 use core::ops::RangeInclusive;
@@ -142,85 +137,6 @@ impl OptionInfo {
             true => Ok(()),
             false => Err(HeapError::OutOfRange { option: self, value }),
         }
-    }
-}
-
-/// The value of an option, as a number.
-trait Value: Copy {
-    fn number(self) -> Option<u64>;
-    /// The value with a number in the option's range.
-    fn of(number: u64) -> Self;
-}
-
-impl Value for u32 {
-    fn number(self) -> Option<u64> {
-        Some(self.into())
-    }
-    fn of(number: u64) -> Self {
-        number as u32
-    }
-}
-
-impl Value for usize {
-    fn number(self) -> Option<u64> {
-        Some(self as u64)
-    }
-    fn of(number: u64) -> Self {
-        number as usize
-    }
-}
-
-impl Value for bool {
-    fn number(self) -> Option<u64> {
-        Some(self.into())
-    }
-    fn of(number: u64) -> Self {
-        number != 0
-    }
-}
-
-impl Value for GcTrace {
-    fn number(self) -> Option<u64> {
-        Some(self as u64)
-    }
-    fn of(number: u64) -> Self {
-        GcTrace::of_number(number)
-    }
-}
-
-impl Value for Concurrent {
-    fn number(self) -> Option<u64> {
-        Some(self as u64)
-    }
-    fn of(number: u64) -> Self {
-        Concurrent::of_number(number)
-    }
-}
-
-impl Value for Generational {
-    fn number(self) -> Option<u64> {
-        Some(self as u64)
-    }
-    fn of(number: u64) -> Self {
-        Generational::of_number(number)
-    }
-}
-
-impl Value for Stop {
-    fn number(self) -> Option<u64> {
-        Some(self as u64)
-    }
-    fn of(number: u64) -> Self {
-        Stop::of_number(number)
-    }
-}
-
-impl<T: Value> Value for Option<T> {
-    fn number(self) -> Option<u64> {
-        self.and_then(T::number)
-    }
-    fn of(number: u64) -> Self {
-        Some(T::of(number))
     }
 }
 
@@ -452,8 +368,8 @@ mod tests {
     #[test]
     fn the_words_of_concurrent_are_its_numbers() {
         let option = OptionInfo::find("concurrent").unwrap();
-        for (number, word) in (0..).zip(Concurrent::WORDS) {
-            let value = Concurrent::of_number(number);
+        for (number, word) in (0..).zip(["off", "auto", "always", "on"]) {
+            let value = Concurrent::of(number);
             assert_eq!((value as u64, Concurrent::parse(word)), (number, Some(number)));
             assert_eq!(option.show(number).to_string(), word);
             let mut config = Config::default();

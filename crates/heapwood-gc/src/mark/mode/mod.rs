@@ -15,7 +15,7 @@ mod scope;
 mod team;
 
 use super::bits::MarkBits;
-pub(super) use limit::{Deadline, Limit, Unlimited, UntilAsked};
+pub(super) use limit::{Asked, Deadline, Limit, Unlimited, UntilAsked, turns_away};
 pub(super) use scope::{Full, OwnEdges, Revival, Scope, Snapshot, Young, YoungInSnapshot};
 pub(super) use team::{Alone, Concurrent, NextWork, Team, Together};
 

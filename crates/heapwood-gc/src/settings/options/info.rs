@@ -1,10 +1,7 @@
 //! The description of an option: its range, its default, its help, and its values in words. Invariant: the range holds
 //! the default.
 
-use super::concurrent::Concurrent;
-use super::gc_trace::GcTrace;
-use super::generational::Generational;
-use super::stop::Stop;
+use super::words::{Concurrent, GcTrace, Generational, Stop};
 use crate::settings::size::Size;
 use core::fmt::{self, Display};
 use core::ops::RangeInclusive;
@@ -127,10 +124,10 @@ impl OptionInfo {
             (OptionUnit::Bytes, bytes) => Size(bytes).fmt(f),
             (OptionUnit::Switch, 0) => f.write_str("off"),
             (OptionUnit::Switch, 1) => f.write_str("on"),
-            (OptionUnit::Trace, n @ 1..=2) => f.write_str(GcTrace::WORDS[n as usize - 1]),
-            (OptionUnit::When, n @ 0..=2) => f.write_str(Generational::WORDS[n as usize]),
-            (OptionUnit::Beside, n @ 0..=3) => f.write_str(Concurrent::WORDS[n as usize]),
-            (OptionUnit::Stops, n @ 0..=1) => f.write_str(Stop::WORDS[n as usize]),
+            (OptionUnit::Trace, n @ 1..=2) => f.write_str(GcTrace::word(n)),
+            (OptionUnit::When, n @ 0..=2) => f.write_str(Generational::word(n)),
+            (OptionUnit::Beside, n @ 0..=3) => f.write_str(Concurrent::word(n)),
+            (OptionUnit::Stops, n @ 0..=1) => f.write_str(Stop::word(n)),
             (OptionUnit::Signal, number) => match signal::name(number as i32) {
                 Some(name) => f.write_str(name),
                 None => number.fmt(f),

@@ -5,10 +5,9 @@
 //! thread uses it at a time, when there is an ephemeron.
 
 use super::cell::Ephemeron;
-use crate::state::object_hash::object_hash;
 use core::ops::Range;
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_heap::prefetch;
+use heapwood_heap::{ObjectRef, prefetch};
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
 /// Heads that are there at first, and that stay between two collections.
@@ -77,7 +76,7 @@ impl PendingIndex {
     /// The head for a key. The lowest bits decide, so that doubling splits each chain in two.
     #[inline(always)]
     fn index_of(&self, key: usize) -> usize {
-        object_hash(key) & (self.used() - 1)
+        ObjectRef::new(key).block_hash() & (self.used() - 1)
     }
 
     fn put(&self, ephemeron: Ephemeron) {
