@@ -166,11 +166,14 @@ mod tests {
     use super::*;
     use crate::heap::HeapBox;
     use crate::process::forking;
+    use crate::roots::{ClientRoots, CollectionPhases};
     use crate::settings::options::{Concurrent, Config, Stop};
     use core::sync::atomic::{AtomicBool, Ordering};
     use core::time::Duration;
     use heapwood_layout::{TraceContext, TypeDescriptor};
     use heapwood_os::SYSTEM;
+    use heapwood_os::process::loaded::with_lock;
+    use heapwood_os::threads::futex;
     use std::sync::Mutex;
 
     const CONFIG: Config = Config::DEFAULT.huge_pages(false).address_space(64 << 20);
@@ -296,6 +299,44 @@ mod tests {
             let collections = heap.state().full_collections();
             mutator.blocking(|| collections.sleep_until_ended(before + 1, || false)).unwrap();
         }
+    }
+
+    /// A client that has the process fork, for all that the heap knows, between the beginning of a collection and its stop.
+    struct ForksMeanwhile;
+
+    // SAFETY: it names no roots and takes no lock.
+    unsafe impl CollectionPhases for ForksMeanwhile {
+        fn before(&self) {
+            forking().store(1, Ordering::SeqCst);
+        }
+
+        fn roots(&self, _: &mut ClientRoots<'_>) {}
+    }
+
+    /// A collector that waits until the process has forked must not have the loader's lock, which the child would find taken.
+    #[test]
+    fn a_collector_that_waits_for_a_fork_leaves_the_loaders_lock_alone() {
+        let _turn = TURN.lock();
+        let heap = Heap::create(&SYSTEM, CONFIG.library_roots(true).background_release(false)).unwrap();
+        heap.set_phases(Some(&ForksMeanwhile)).unwrap();
+        // In a child of its own, which is killed if it waits for that lock.
+        let ended = in_child(|| {
+            std::thread::scope(|scope| {
+                scope.spawn(|| heap.collect().unwrap());
+                while forking().load(Ordering::SeqCst) == 0 {
+                    std::thread::yield_now();
+                }
+                // The collector has time to come to the lock.
+                for _ in 0..10_000 {
+                    with_lock(|| ());
+                    std::thread::yield_now();
+                }
+                forking().store(0, Ordering::SeqCst);
+                futex::wake(forking(), i32::MAX);
+            });
+            7
+        });
+        assert_eq!(ended, 7);
     }
 
     /// A trace function waits, if `WAITS`, until the process forks, and sets `MARKS` when it is called.

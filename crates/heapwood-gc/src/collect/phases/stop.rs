@@ -87,12 +87,13 @@ impl Collector {
             }
             // A thread that waits for the loader's lock stops by a signal, but does not poll.
             let limit = (!self.stops_by_signals()).then_some(patience);
+            // A child that is forked while it has the lock would find that taken, for good: so the slice comes first.
+            let no_fork = state.fork_gate().no_fork();
             let stopped = with_lock(|| {
-                // A child that is forked now would find the lock taken, for good.
-                let _no_fork = state.fork_gate().no_fork();
                 self.roots().look_at_libraries(state.faults());
                 self.stop_once(state, times, client, limit, true)
             });
+            drop(no_fork);
             if let Some(pause) = stopped {
                 return pause;
             }
