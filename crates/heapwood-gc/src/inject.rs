@@ -227,7 +227,7 @@ impl FaultInjector {
         let mut last = end;
         if self.fails(Fault::ShortBits) {
             // SAFETY: the marker asks for objects whose page's entry says that they have bits.
-            unsafe { space.layouts().pointer_bits().for_each(addr..end, |slot| last = slot) };
+            unsafe { space.pointer_bits().for_each(addr..end, |slot| last = slot) };
         }
         last
     }

@@ -11,8 +11,6 @@ mod publication;
 
 use crate::address::Address;
 use crate::alloc::alloc_buffer::AllocBuffer;
-use crate::alloc::allocator::Allocator;
-use crate::alloc::large::LargePages;
 use crate::alloc::owner::Owner;
 use crate::alloc::thread_cache::ThreadCache;
 use crate::config::{MIN_RESERVATION, SpaceConfig};
@@ -21,6 +19,7 @@ use crate::layout::size_class::{MAX_SMALL, SizeClass};
 use crate::marks::Collection;
 use crate::reclaim::clock::Sweeping;
 use crate::reclaim::sweeper::Sweeper;
+use crate::space::Space;
 use crate::stopped::Stopped;
 use core::ptr::NonNull;
 use heapwood_os::threads::lock_order::UNORDERED;
@@ -61,7 +60,7 @@ impl Mutator {
 }
 
 struct World {
-    allocator: Allocator,
+    space: Space,
     mutators: [Mutator; 2],
     /// The owner of the object that starts in each page.
     owners: Vec<UnsafeCell<u32>>,
@@ -88,7 +87,7 @@ impl World {
             single_cells: false,
         };
         Arc::new(World {
-            allocator: Allocator::new(&SYSTEM, &config).unwrap(),
+            space: Space::new(&SYSTEM, config).unwrap(),
             mutators: core::array::from_fn(|_| Mutator::new()),
             owners: (0..PAGES).map(|_| UnsafeCell::new(NOBODY)).collect(),
             to_sweep: AtomicU64::new(0),
@@ -97,18 +96,18 @@ impl World {
     }
 
     fn sweeper(&self) -> &Sweeper {
-        self.allocator.sweeper()
+        &self.space.sweeper
     }
 
     /// The owner token of a mutator, for the holder of its lock.
     fn owner(&self, who: usize) -> Owner<'_> {
         let Mutator { buffers, cache, .. } = &self.mutators[who];
         // SAFETY: both are zeroed when new, of this mutator, and live as long as this.
-        unsafe { Owner::new(&self.allocator, NonNull::new(buffers.as_ptr()).unwrap(), &*cache.at(0)) }
+        unsafe { self.space.owner(NonNull::new(buffers.as_ptr()).unwrap(), &*cache.at(0)) }
     }
 
     fn change_owner(&self, object: usize, from: u32, to: u32) {
-        let page = self.sweeper().heap().spans().page_of(object);
+        let page = self.sweeper().heap.spans.page_of(object);
         // SAFETY: loom reports concurrent accesses.
         let before = self.owners[page.0].with_mut(|owner| unsafe { core::mem::replace(&mut *owner, to) });
         assert_eq!(before, from, "{page}: an object with two owners");
@@ -116,12 +115,12 @@ impl World {
 
     /// The address of the first object.
     fn first(&self) -> usize {
-        let spans = self.sweeper().heap().spans();
+        let spans = &self.sweeper().heap.spans;
         spans.address_of(PageIndex(1))
     }
 
     fn has_owner(&self, object: usize) -> bool {
-        let page = self.sweeper().heap().spans().page_of(object);
+        let page = self.sweeper().heap.spans.page_of(object);
         // SAFETY: as above.
         self.owners[page.0].with(|owner| unsafe { *owner != NOBODY })
     }
@@ -136,8 +135,7 @@ impl World {
     /// The same without writing the owner of the cell.
     fn allocate_unseen(&self, who: usize, shape: ShapeId) -> usize {
         let object = if shape == LARGE {
-            let shape = (LARGE, self.allocator.shapes().get(LARGE));
-            LargePages::take(self.sweeper(), shape, LARGE_BYTES, false).expect("there is room").finish()
+            self.space.take_large(LARGE, LARGE_BYTES, false).expect("there is room").finish()
         } else {
             let owner = self.owner(who);
             let buffer = owner.buffer(shape);
@@ -155,8 +153,8 @@ impl World {
     /// Frees an object of a mutator that runs. A large object may have been swept before.
     fn free(&self, who: usize, object: usize) {
         self.change_owner(object, who as u32 + 1, NOBODY);
-        let (heap, page) = (self.sweeper().heap(), self.sweeper().heap().spans().first_page_of(object));
-        let was_swept = heap.spans().at(page).is_swept_in(heap.marks().cycle());
+        let (heap, page) = (&self.sweeper().heap, self.sweeper().heap.spans.first_page_of(object));
+        let was_swept = heap.spans.at(page).is_swept_in(heap.marks.cycle());
         self.freed.fetch_add(!was_swept as u64, Ordering::Relaxed);
         // SAFETY: nothing refers to it.
         unsafe { self.owner(who).free(Address::new(object), false) }.expect("it exists");
@@ -182,7 +180,7 @@ impl World {
         let _stopped = self.mutators.each_ref().map(|mutator| mutator.running.lock());
         self.owners().for_each(|owner| owner.publish());
         // SAFETY: the mutators are stopped; one thread of a model does this.
-        f(&unsafe { Stopped::new(self.sweeper(), self.allocator.shapes()) })
+        f(&unsafe { self.space.stopped() })
     }
 
     fn owners(&self) -> impl Iterator<Item = Owner<'_>> + Clone {
@@ -200,7 +198,7 @@ impl World {
                     // SAFETY: an object of this heap, and one thread.
                     unsafe { side.set(object.get()) };
                 } else {
-                    let page = self.sweeper().heap().spans().page_of(object.get());
+                    let page = self.sweeper().heap.spans.page_of(object.get());
                     // SAFETY: loom reports concurrent accesses.
                     self.owners[page.0].with_mut(|owner| unsafe { *owner = NOBODY });
                 }
@@ -208,7 +206,7 @@ impl World {
             });
             stopped.end_marking(Collection::Full, self.owners(), usize::MAX, 0);
             self.check_hints();
-            let cycle = self.sweeper().heap().marks().cycle();
+            let cycle = self.sweeper().heap.marks.cycle();
             stopped.for_each_span(|_, span| {
                 self.to_sweep.fetch_add(!span.is_swept_in(cycle) as u64, Ordering::Relaxed);
             });
@@ -228,7 +226,7 @@ impl World {
         world.collect(keep);
         // Large objects come first; there are none.
         let sweeper = world.sweeper();
-        let large = sweeper.next_sweep_batch(&mut sweeper.lock(), 1);
+        let large = sweeper.lock().next_sweep_batch(1);
         sweeper.sweep(large.expect("the words of large objects are unswept"));
         world
     }
@@ -251,7 +249,8 @@ impl World {
 
     /// Spans and large objects swept so far, as the sweepers have reported.
     fn swept(&self) -> u64 {
-        self.sweeper().clock().times().spans.iter().sum()
+        let who = [Sweeping::Allocation, Sweeping::Background, Sweeping::Collector];
+        who.map(|who| self.sweeper().clock.swept_by(who)).iter().sum()
     }
 
     /// Checks the end, when all mutators have left: everything was swept once, every span is in its place, and no hint
@@ -271,12 +270,12 @@ impl World {
     fn check_hints(&self) {
         let (sweeper, mut central) = (self.sweeper(), self.sweeper().lock());
         for shape in [ONE, OTHER] {
-            let mut lists = sweeper.lists(&mut central, shape).all().into_iter();
+            let mut lists = central.lists(shape).all().into_iter();
             let some = lists.any(|listed| listed.may_have_free && !listed.list.is_empty());
-            assert!(!some || sweeper.has_some(shape), "spans that no mutator will look for");
-            let freed = central.take_freed(sweeper.heap(), sweeper.demand(), shape);
-            let freed = freed.len(sweeper.heap().marks().full_cycle());
-            assert!(freed == 0 || sweeper.has_freed(shape), "cells that no mutator will look for");
+            assert!(!some || sweeper.lists.has_some(shape), "spans that no mutator will look for");
+            let freed = central.take_freed(shape);
+            let freed = freed.len(sweeper.heap.marks.full_cycle());
+            assert!(freed == 0 || sweeper.lists.has_freed(shape), "cells that no mutator will look for");
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::marking_view::MarkingView;
 use crate::marks::{Collection, MarkSide};
 use crate::pages::page_heap::PageHeap;
 use crate::reclaim::sweeper::Sweeper;
+use crate::space::Space;
 use crate::spans::span::Span;
 use core::cell::Cell;
 use heapwood_pages::PageCount;
@@ -31,25 +32,29 @@ pub struct AllocatedInCycle {
     pub mutators: usize,
 }
 
-/// A space that is stopped as long as this exists ([`Space::stopped`](crate::Space::stopped)).
+/// A space that is stopped as long as this exists ([`Space::stopped`]).
 pub struct Stopped<'s> {
     sweeper: &'s Sweeper,
     shapes: &'s Shapes,
     visited: Cell<usize>,
 }
 
-impl<'s> Stopped<'s> {
-    /// Waits until no thread sweeps, and suspends sweeping.
+impl Space {
+    /// A token for a stopped space. Waits until no thread sweeps, and suspends sweeping.
     ///
     /// # Safety
-    /// As [`Space::stopped`](crate::Space::stopped)'s.
-    pub(crate) unsafe fn new(sweeper: &'s Sweeper, shapes: &'s Shapes) -> Self {
-        sweeper.suspend();
-        Stopped { sweeper, shapes, visited: Cell::new(0) }
+    /// 1. Until the token is dropped, no mutator of this space runs: each is stopped, or in a blocking region, or
+    ///    belongs to the calling thread, which then allocates only marked objects.
+    /// 2. There is no other such token of this space.
+    pub unsafe fn stopped(&self) -> Stopped<'_> {
+        self.sweeper.suspend();
+        Stopped { sweeper: &self.sweeper, shapes: &self.shapes, visited: Cell::new(0) }
     }
+}
 
+impl Stopped<'_> {
     fn heap(&self) -> &PageHeap {
-        self.sweeper.heap()
+        &self.sweeper.heap
     }
 
     /// Sweeps all unswept spans, for checks that must see dead cells as free.
@@ -60,25 +65,25 @@ impl<'s> Stopped<'s> {
     /// The side that takes the marks of a collection. A young one marks on the side of old objects, which count as
     /// marked.
     pub fn mark_side(&self, kind: Collection) -> MarkSide {
-        self.heap().marks().mark_side(kind)
+        self.heap().marks.mark_side(kind)
     }
 
     /// What a marker reads of the space.
     pub fn marking_view(&self) -> MarkingView<'_> {
-        MarkingView::new(self.heap().marks(), self.heap().spans())
+        MarkingView::new(&self.heap().marks, &self.heap().spans)
     }
 
     /// Begins a full marking concurrent with mutators; [`end_marking`](Stopped::end_marking) ends it. Every existing
     /// object has its allocation bit: a young collection, or a promotion, has just ended. The marking does not visit
     /// later objects; those that get the bit from now on must be marked, too.
     pub fn begin_marking(&self) {
-        self.heap().marks().begin_marking();
+        self.heap().marks.begin_marking();
     }
 
     /// Notes that large objects which no sweep has seen may have bits on both sides. Without a concurrent marking they
     /// would have them on one side only. A full marking concurrent with mutators is about to end.
     pub fn note_large_survivors(&self) {
-        let spans = self.heap().spans();
+        let spans = &self.heap().spans;
         spans.large().for_each_unseen(spans.end(), &self.visited, |page| spans.at(page).set_survived());
     }
 
@@ -96,29 +101,29 @@ impl<'s> Stopped<'s> {
     /// Unmarks an object that the program [freed](Owner::free_later) during a concurrent full marking, which is about
     /// to end.
     pub fn forget_freed(&self, object: ObjectRef) {
-        if self.heap().freed().take(object.get()) {
+        if self.heap().freed.take(object.get()) {
             // SAFETY: it was an object, and the marking is under way.
-            unsafe { self.heap().marks().unmark(object.get()) };
+            unsafe { self.heap().marks.unmark(object.get()) };
         }
     }
 
     /// Calls `f` with the addresses of held objects, some at a time: of all, or for a young collection of those that are not old.
     pub fn for_each_held(&self, kind: Collection, f: impl FnMut(&[usize])) {
-        let (heap, end) = (self.heap(), self.heap().spans().end());
-        let old = |at: usize| if kind == Collection::Young { heap.marks().allocated_word(at) } else { 0 };
-        heap.held().for_each(end, &self.visited, old, f);
+        let (heap, end) = (self.heap(), self.heap().spans.end());
+        let old = |at: usize| if kind == Collection::Young { heap.marks.allocated_word(at) } else { 0 };
+        heap.held.for_each(end, &self.visited, old, f);
     }
 
     /// Whether an object is marked in the current cycle; false outside the heap.
     #[inline]
     pub fn is_marked(&self, object: ObjectRef) -> bool {
-        self.heap().spans().contains(object.into()) && self.heap().marks().is_marked(object.get())
+        self.heap().spans.contains(object.into()) && self.heap().marks.is_marked(object.get())
     }
 
     /// Whether an object outlived the last marking; false outside the heap.
     #[inline]
     pub fn is_allocated(&self, object: ObjectRef) -> bool {
-        self.heap().spans().contains(object.into()) && self.heap().marks().is_allocated(object.get())
+        self.heap().spans.contains(object.into()) && self.heap().marks.is_allocated(object.get())
     }
 
     /// Ends a marking. After a full one, marks become allocation bits, and every span is unswept except those that
@@ -136,7 +141,7 @@ impl<'s> Stopped<'s> {
         self.visit(self.sweeper.forget_dangling_marks());
         let mut central = self.sweeper.lock();
         owners.clone().for_each(|owner| owner.end_cycle(&mut central));
-        let allocated = self.sweeper.begin_cycle(&mut central, kind, budget, goal);
+        let allocated = central.begin_cycle(kind, budget, goal);
         owners.for_each(|owner| self.visit(owner.begin_cycle(&mut central)));
         allocated
     }
@@ -162,25 +167,25 @@ impl<'s> Stopped<'s> {
     pub fn allocated<'m>(&self, owners: impl Iterator<Item = Owner<'m>>) -> AllocatedInCycle {
         let mut central = self.sweeper.lock();
         owners.for_each(|owner| owner.announce(&mut central));
-        let counts = central.counts();
+        let counts = central.budget.counts();
         let (bytes, left_by_arenas) = (counts.in_cycle, counts.left_in_cycle);
-        AllocatedInCycle { bytes, left_by_arenas, mutators: central.mutators() }
+        AllocatedInCycle { bytes, left_by_arenas, mutators: central.budget.mutators() }
     }
 
     /// Whether the span that begins at a page is a chunk of an arena: to inject a fault.
     #[doc(hidden)]
     pub fn is_arena_chunk(&self, page: PageIndex) -> bool {
-        self.heap().spans().entry(page).is(ScanKind::Arena)
+        self.heap().spans.entry(page).is(ScanKind::Arena)
     }
 
     /// Calls `f` with each span and its first page, in order of address.
     pub fn for_each_span(&self, mut f: impl FnMut(PageIndex, &Span)) {
-        self.heap().spans().iter().for_each(|(page, span)| f(page, span));
+        self.heap().spans.iter().for_each(|(page, span)| f(page, span));
     }
 
     /// Calls `f` with each existing object and its size. Objects of a mutator that was not flushed may be missing.
     pub fn for_each_object(&self, mut f: impl FnMut(ObjectRef, usize)) {
-        for (_, span) in self.heap().spans().iter() {
+        for (_, span) in self.heap().spans.iter() {
             let exists = |cell: &ObjectRef| self.heap().exists(span, cell.get());
             span.iter().filter(exists).for_each(|object| f(object, span.object_bytes()));
         }
@@ -214,9 +219,9 @@ impl<'s> Stopped<'s> {
     /// Clears the allocation bit of an object: injects a fault.
     #[doc(hidden)]
     pub fn forget_allocated(&self, object: ObjectRef) {
-        if self.heap().spans().find(object.into()).is_some() {
+        if self.heap().spans.find(object.into()).is_some() {
             // SAFETY: the cell lies in a span, and the heap is stopped.
-            unsafe { self.heap().marks().forget_allocated(object.get()) };
+            unsafe { self.heap().marks.forget_allocated(object.get()) };
         }
     }
 }

@@ -112,7 +112,7 @@ impl MutatorArenas<'_> {
         let (bytes, mut entry) = (span.object_bytes(), space.entry_at(object));
         if entry.is(ScanKind::Numbered) {
             // SAFETY: the object is one of such a span.
-            entry = unsafe { space.layouts().numbered_entry(at) };
+            entry = unsafe { space.numbered_entry(at) };
         }
         // The marking does not visit objects made since it began.
         if self.0.barrier().is_concurrent_marking() && space.is_old(object) {

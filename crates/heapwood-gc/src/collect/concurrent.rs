@@ -29,7 +29,7 @@ impl Collector {
 
     /// Whether what marking calls may run beside the program.
     pub(super) fn may_mark_beside(&self, state: &State) -> bool {
-        self.concurrent().allows_traces() || !state.space().has_trace_functions()
+        self.concurrent().allows_traces() || !state.space().layouts().has_trace_functions()
     }
 
     /// Whether the heap may have a marker thread.

@@ -114,11 +114,11 @@ impl Mutator {
     /// Adding: as an allocation of so many bytes, and if they are more than memory can hold. Giving back: if more is given
     /// back than was added, or the mutator cannot be used now ([`Mutator::check`]).
     pub fn external(&self, change: isize) -> Result<(), AllocError> {
-        let (external, bytes) = (self.shared().space().external(), change.unsigned_abs());
+        let (space, bytes) = (self.shared().space(), change.unsigned_abs());
         if change > 0 {
-            return Ok(self.retry(bytes, || external.take(bytes))??);
+            return Ok(self.retry(bytes, || space.take_external(bytes))??);
         }
         self.check()?;
-        Ok(external.give_back(bytes)?)
+        Ok(space.external().give_back(bytes)?)
     }
 }

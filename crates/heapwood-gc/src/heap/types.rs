@@ -88,7 +88,7 @@ impl<'h> HeapTypes<'h> {
     }
 
     fn with_scan(self, size: usize, scan: Scan) -> Result<ObjectType, Refusal> {
-        let shape = self.space.layouts().shape_for(size, scan)?;
+        let shape = self.space.shape_for(size, scan)?;
         Ok(ObjectType::new(size, shape))
     }
 

@@ -164,7 +164,6 @@ mod tests {
         };
         let space = Space::new(&SYSTEM, config).unwrap();
         let id = space
-            .layouts()
             .shape_for(4 << 20, heapwood_heap::Scan::Layout(heapwood_layout::Layout::NoPointers))
             .unwrap();
         let object = space.take_large(id, 4 << 20, false).unwrap().finish().as_ptr() as usize;

@@ -198,13 +198,11 @@ impl<'h, M: Mode> Marker<'h, M> {
                 let space = self.space;
                 let end = self.faults.end_of_bits(space, addr, end);
                 // SAFETY: the page's entry says that objects here have bits.
-                unsafe {
-                    space.layouts().pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot)))
-                };
+                unsafe { space.pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot))) };
             }
             ScanKind::Numbered => {
                 // SAFETY: the page's entry says that objects here have numbers.
-                self.scan(addr, unsafe { self.space.layouts().numbered_entry(ObjectRef::new(addr)) });
+                self.scan(addr, unsafe { self.space.numbered_entry(ObjectRef::new(addr)) });
             }
             // A stray word may keep an object alive that refers to a freed one: so a freed object is not traced. A
             // concurrent marking traces it: an object freed since the snapshot is marked and keeps its words, which may
@@ -334,7 +332,6 @@ impl<'h, M: Mode> Marker<'h, M> {
             // SAFETY: the range lies in a chunk, whose bits are written up to its frontier.
             unsafe {
                 space
-                    .layouts()
                     .pointer_bits()
                     .for_each(range.next..range.end, |slot| self.push_from_arena(Self::word(slot)));
             }

@@ -334,7 +334,7 @@ impl<'m> WriteBarrier<'m> {
             match base.filter(|&base| space.is_old(base.into())) {
                 Some(base) if entry.is(ScanKind::Numbered) => {
                     // SAFETY: an old object exists, and lies in such a span.
-                    entry = unsafe { space.layouts().numbered_entry(base) }
+                    entry = unsafe { space.numbered_entry(base) }
                 }
                 Some(_) => {}
                 None => return,

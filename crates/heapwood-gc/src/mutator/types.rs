@@ -38,7 +38,7 @@ impl MutatorTypes<'_> {
     #[cold]
     fn look_up_shape(self, bytes: usize, scan: Scan) -> Result<ShapeId, AllocError> {
         let _no_preempt = self.0.record().no_preempt();
-        Ok(self.0.shared().space().layouts().shape_for(bytes, scan)?)
+        Ok(self.0.shared().space().shape_for(bytes, scan)?)
     }
 
     /// The type of objects of `bytes` bytes (not 0) that are scanned as `scan` says; it uses the same cache.

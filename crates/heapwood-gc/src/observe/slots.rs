@@ -14,7 +14,7 @@ pub(crate) fn shape_of(space: &Space, object: usize) -> Option<&Shape> {
         return Some(shape);
     }
     // SAFETY: the object lies in a span of such a shape.
-    let entry = unsafe { space.layouts().numbered_entry(ObjectRef::new(object)) };
+    let entry = unsafe { space.numbered_entry(ObjectRef::new(object)) };
     Some(space.layouts().shape(entry.shape()))
 }
 
@@ -100,15 +100,13 @@ pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: i
             for_each_pointer(program, elements, |word| f(object + word * WORD));
         }
         // SAFETY: the object lies in a span of such a shape.
-        ScanKind::Bits => unsafe {
-            space.layouts().pointer_bits().for_each(object..object + words * WORD, f)
-        },
+        ScanKind::Bits => unsafe { space.pointer_bits().for_each(object..object + words * WORD, f) },
         ScanKind::Arena => {
             if let Some(chunk) =
                 space.arenas().find_chunk(Address::new(object)).filter(|chunk| chunk.is_in_use())
             {
                 // SAFETY: the bits are written up to the chunk's frontier.
-                unsafe { space.layouts().pointer_bits().for_each(chunk.start()..chunk.frontier(), f) }
+                unsafe { space.pointer_bits().for_each(chunk.start()..chunk.frontier(), f) }
             }
         }
         // Of an ephemeron no word is a pointer by itself (`ephemerons`).

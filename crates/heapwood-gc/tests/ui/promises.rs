@@ -9,8 +9,8 @@ fn steal(mutator: &Mutator, ty: ObjectType, cache: &heapwood_heap::ThreadCache) 
     let space = mutator.heap().space();
     space.stopped().finish_sweep();
     space.owner(NonNull::dangling(), cache).flush();
-    space.layouts().pointer_bits().for_each(0..8, |_| {});
-    space.layouts().numbered_entry(ObjectRef::new(8));
+    space.pointer_bits().for_each(0..8, |_| {});
+    space.numbered_entry(ObjectRef::new(8));
     space.memory().pages().snapshot();
     mutator.buffer(ty.shape()).commit(NonNull::dangling(), 16);
 }

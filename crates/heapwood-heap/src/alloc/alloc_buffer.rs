@@ -8,10 +8,8 @@
 //!
 //! Invariant: only the owning thread changes a buffer, except while that thread is stopped. Others may look where its run
 //! is (`find`): so the span is stored before the cursor, and a buffer gives up its run before its span. The mutator's other
-//! state of the shape is in `cached_spans`.
+//! state of the shape is in `thread_cache`.
 
-use crate::alloc::chain::chain;
-use crate::alloc::shared_cell::SharedCell;
 use crate::granule::{GRANULE, GRANULE_LOG};
 use crate::publication;
 use crate::spans::span::NO_SPAN;
@@ -19,11 +17,12 @@ use core::cell::Cell;
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use heapwood_layout::WORD;
 use heapwood_os::memory::region::Zeroed;
 use heapwood_os::threads::sync::yield_now;
-use heapwood_os::threads::watched::AtomicU32;
 #[cfg(all(test, loom))]
 use heapwood_os::threads::watched::Watch;
+use heapwood_os::threads::watched::{AtomicU32, AtomicUsize};
 use heapwood_pages::PageIndex;
 
 /// One shape's run of free cells. Inline code outside this library reads the first 20 bytes: their layout is frozen.
@@ -248,5 +247,87 @@ impl AllocBuffer {
         self.cursor.release(0);
         self.span.store(NO_SPAN, Release);
         self.set_unused(0, 0);
+    }
+}
+
+/// A cell that its owner changes and others may load at any time: a cursor, which the inline fast path moves by a plain
+/// store. To its owner it is a [`Cell`], so its machine code is one; others load it as an atomic word. By the
+/// language's rules that is a race; processors load and store an aligned word whole (docs/design/memory-order.md). Under loom
+/// it is an atomic word for both, which a model can watch, and under ThreadSanitizer, too, which would report each load.
+#[repr(transparent)]
+struct SharedCell(
+    #[cfg(not(any(loom, heapwood_tsan)))] Cell<usize>,
+    #[cfg(any(loom, heapwood_tsan))] AtomicUsize,
+);
+
+#[cfg(not(any(loom, heapwood_tsan)))]
+impl SharedCell {
+    /// Its owner's value.
+    #[inline(always)]
+    fn get(&self) -> usize {
+        self.0.get()
+    }
+
+    /// Its owner stores a value.
+    #[inline(always)]
+    fn set(&self, value: usize) {
+        self.0.set(value);
+    }
+
+    #[inline(always)]
+    fn atomic(&self) -> &AtomicUsize {
+        // SAFETY: the cell has the size and the alignment of the atomic word, and lives as long as the result.
+        unsafe { AtomicUsize::from_ptr(self.0.as_ptr()) }
+    }
+}
+
+#[cfg(any(loom, heapwood_tsan))]
+impl SharedCell {
+    fn get(&self) -> usize {
+        self.0.load(Relaxed)
+    }
+
+    fn set(&self, value: usize) {
+        self.0.store(value, Relaxed);
+    }
+
+    fn atomic(&self) -> &AtomicUsize {
+        &self.0
+    }
+
+    #[cfg(all(test, loom))]
+    fn watch(&self, watch: &Watch) {
+        watch.add(&self.0);
+    }
+}
+
+impl SharedCell {
+    /// Its owner stores a value, after all that it did before.
+    #[inline]
+    fn release(&self, value: usize) {
+        self.atomic().store(value, Release);
+    }
+
+    /// Another thread's load: it sees what the owner did before it [released](Self::release) the value, and before the last
+    /// [`publish`](crate::publication::publish) that came before the value.
+    fn observe(&self) -> usize {
+        self.atomic().load(Acquire)
+    }
+}
+
+/// Links the cells of `size` bytes in a range through their first words, the last to 0; with `zeroes`, zeroes their other words.
+///
+/// # Safety
+/// 1. The cells are the calling thread's.
+pub(crate) unsafe fn chain(cells: Range<usize>, size: usize, zeroes: bool) {
+    for cell in cells.clone().step_by(size) {
+        let next = if cell + size < cells.end { cell + size } else { 0 };
+        // SAFETY: contract 1.
+        unsafe {
+            (cell as *mut usize).write(next);
+            if zeroes {
+                ((cell + WORD) as *mut u8).write_bytes(0, size - WORD);
+            }
+        }
     }
 }

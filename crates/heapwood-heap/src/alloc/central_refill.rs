@@ -34,11 +34,11 @@ impl Owner<'_> {
     /// A collection is due.
     #[cold]
     pub(super) fn refill_from_central(&self, request: RefillRequest<'_>) -> Result<(), SpaceError> {
-        let (cycle, cached, began) = (self.cycle(), self.cache().cached(request.id), ticks());
+        let (cycle, cached, began) = (self.cycle(), self.cache.cached(request.id), ticks());
         self.measure_buffers();
-        let lacks_room = self.cache().share().bytes != 0 && !self.has_room(request);
+        let lacks_room = self.cache.share().bytes != 0 && !self.has_room(request);
         if lacks_room {
-            self.cache().pages().flush(self.heap().pages());
+            self.cache.pages().flush(&self.heap().pages);
         }
         let forecast = self.forecast(lacks_room);
         let wanted = cached.expected(forecast, 0, request.span_bytes());
@@ -50,19 +50,19 @@ impl Owner<'_> {
         }
         self.announce(&mut central);
         self.return_used_spans(&mut central, request.id);
-        if central.collection_due(1) {
-            self.cache().end_credit();
+        if central.budget.collection_due(1) {
+            self.cache.end_credit();
             return Err(SpaceError::CollectionDue);
         }
         self.join_run_owners(&mut central);
-        let (share, credit) = (central.share(), central.credit());
+        let (share, credit) = (central.budget.share(), central.budget.credit());
         let batch = (credit / request.span_pages().0 as u32).min(cached.next_batch(cycle)).max(1);
         let most = batch.min(wanted).max(1);
         let (RefillResult { spans, swept }, freed) = self.take_for_refill(&mut central, request.id, most);
         // Where freed cells come back, no new spans are made before the next refill.
         let come_back = freed.len(self.full_cycle()) != 0 && !request.id.is_shared();
-        self.cache().set_large_credit(self.large_credit(&central));
-        self.cache().set_share(share, if come_back { 0 } else { credit });
+        self.cache.set_large_credit(self.large_credit(&central));
+        self.cache.set_share(share, if come_back { 0 } else { credit });
         let others = self.take_for_others(&mut central, others);
         let brings = if spans.is_empty() { credit } else { spans.len() * request.span_pages().0 as u32 };
         // Under a limit a thread that finds no page must know about other sweepers, and no counter covers the sweeping
@@ -71,8 +71,8 @@ impl Owner<'_> {
             true => 0,
             false => central.share_of_sweeping(brings).saturating_sub(if swept { 0 } else { spans.len() }),
         };
-        let due = self.cache().sweep_batch(due, central.least_sweep_batch());
-        let sweep_batch = self.sweeper().next_sweep_batch(&mut central, due);
+        let due = self.cache.sweep_batch(due, central.budget.least_sweep_batch());
+        let sweep_batch = central.next_sweep_batch(due);
         drop(central);
 
         self.keep_freed(request.id, freed);
@@ -82,25 +82,25 @@ impl Owner<'_> {
         }
         if let Some(sweep_batch) = sweep_batch {
             let (result, swept) = self.sweeper().sweep(sweep_batch);
-            self.cache().note_swept(swept);
-            self.cache().swept_spans().set(result);
+            self.cache.note_swept(swept);
+            self.cache.swept_spans().set(result);
             // The swept spans wait for the next refill, unless they exceed the share.
-            if self.held_bytes() > self.cache().share().bytes {
+            if self.held_bytes() > self.cache.share().bytes {
                 let mut central = self.sweeper().lock();
-                self.sweeper().return_swept(&mut central, self.cache().swept_spans().take());
+                central.return_swept(self.cache.swept_spans().take());
             }
         }
         if lacks_room || forecast.room < batch as usize * request.span_bytes() {
             // Sweeping is not shorter in a larger heap.
             let took = ticks().saturating_sub(began);
-            self.cache().note_starved(took.saturating_sub(self.cache().swept().ticks()));
+            self.cache.note_starved(took.saturating_sub(self.cache.swept().ticks()));
         }
         Ok(())
     }
 
     /// Measures the unused part of all buffers' spans, and halves large demand.
     fn measure_buffers(&self) {
-        let cache = self.cache();
+        let cache = self.cache;
         let (decays, mut demand) = (refill::decays(cache.demand()), 0);
         cache.for_each_active(|id| {
             self.measure_buffer(id);
@@ -113,7 +113,7 @@ impl Owner<'_> {
     pub(super) fn measure_buffer(&self, id: ShapeId) {
         let buffer = self.buffer(id);
         if buffer.span().is_some() {
-            self.cache().hold(id, buffer.unused_bytes());
+            self.cache.hold(id, buffer.unused_bytes());
         }
     }
 
@@ -122,9 +122,9 @@ impl Owner<'_> {
     fn forecast(&self, lacks_room: bool) -> Forecast {
         let room = match lacks_room {
             true => 0,
-            false => self.cache().share().bytes.saturating_sub(self.held_bytes()),
+            false => self.cache.share().bytes.saturating_sub(self.held_bytes()),
         };
-        Forecast { room, demand: self.cache().demand() }
+        Forecast { room, demand: self.cache.demand() }
     }
 
     /// The spans that shapes other than the requested one are expected to need, when `bytes` bytes go to that one.
@@ -136,14 +136,13 @@ impl Owner<'_> {
     ) -> [Option<ExpectedDemand>; MOST_OTHERS] {
         let (mut expected, mut len) = ([None; MOST_OTHERS], 0);
         let mut room = forecast.room.saturating_sub(bytes);
-        self.cache().for_each_active(|id| {
+        self.cache.for_each_active(|id| {
             let buffer = self.buffer(id);
             let Some(page) = buffer.span() else { return };
-            if len == MOST_OTHERS || id == request || !self.sweeper().has_some(id) {
+            if len == MOST_OTHERS || id == request || !self.sweeper().lists.has_some(id) {
                 return;
             }
-            let (cached, span_bytes) =
-                (self.cache().cached(id), self.heap().spans().at(page).pages().bytes());
+            let (cached, span_bytes) = (self.cache.cached(id), self.heap().spans.at(page).pages().bytes());
             let spans = cached.expected(forecast, buffer.left(), span_bytes).min(cached.last_batch());
             let spans = spans.min((room / span_bytes) as u32);
             if spans != 0 {
@@ -155,11 +154,16 @@ impl Owner<'_> {
     }
 
     /// Takes spans of a shape off the central lists, and its freed cells.
-    fn take_for_refill(&self, central: &mut Central, id: ShapeId, most: u32) -> (RefillResult, FreedCells) {
-        let (result, freed) = self.sweeper().take_for_refill(central, id, most);
+    fn take_for_refill(
+        &self,
+        central: &mut Central<'_>,
+        id: ShapeId,
+        most: u32,
+    ) -> (RefillResult, FreedCells) {
+        let (result, freed) = central.take_for_refill(id, most);
         if id.is_shared() {
             // Other mutators read this flag under the lock.
-            let table = self.heap().spans();
+            let table = &self.heap().spans;
             result.spans.walk(table).for_each(|(page, _)| table.own(page).set_held(true));
         }
         (result, freed)
@@ -168,28 +172,28 @@ impl Owner<'_> {
     /// Takes spans for the mutator's other shapes, which would soon need a refill of their own.
     fn take_for_others<'m>(
         &'m self,
-        central: &mut Central,
+        central: &mut Central<'_>,
         expected: [Option<ExpectedDemand>; MOST_OTHERS],
     ) -> [Option<(RefillRequest<'m>, RefillResult)>; MOST_OTHERS] {
-        expected.iter().flatten().for_each(|expected| self.sweeper().prefetch(central, expected.id));
+        expected.iter().flatten().for_each(|expected| central.prefetch(expected.id));
         expected.map(|expected| {
             let ExpectedDemand { id, spans } = expected?;
             let (result, freed) = self.take_for_refill(central, id, spans);
-            self.sweeper().add_freed(central, id, freed);
+            central.add_freed(id, freed);
             Some((RefillRequest { buffer: self.buffer(id), id, shape: self.small_shape(id) }, result))
         })
     }
 
     fn add_to_cache(&self, request: RefillRequest<'_>, spans: SpanList, swept: bool) {
-        let (cached, table) = (self.cache().cached(request.id), self.heap().spans());
+        let (cached, table) = (self.cache.cached(request.id), &self.heap().spans);
         let mut usable = spans;
         if !swept {
             let (sorted, swept) = self.sweeper().sweep_taken(spans);
-            self.cache().note_swept(swept);
+            self.cache.note_swept(swept);
             cached.add_full(table, sorted.full);
             usable = sorted.partial;
         }
-        self.cache().note_cached(usable.len() as usize * request.span_bytes());
+        self.cache.note_cached(usable.len() as usize * request.span_bytes());
         let mut waiting = cached.spans.get();
         waiting.append(table, usable);
         cached.spans.set(waiting);
@@ -198,39 +202,39 @@ impl Owner<'_> {
     /// An upper bound of the mutator's memory that holds no object, in bytes: cached pages, cached spans, and free
     /// cells of the spans that it allocates from.
     pub fn held_bytes(&self) -> usize {
-        self.cache().held_bytes()
+        self.cache.held_bytes()
     }
 
     /// Whether the share allows one more span; in cached pages it always does.
     pub(super) fn has_room(&self, request: RefillRequest<'_>) -> bool {
-        let more = if self.cache().pages().has_no_blocks() { request.span_bytes() } else { 0 };
-        self.held_bytes() + more <= self.cache().share().bytes
+        let more = if self.cache.pages().has_no_blocks() { request.span_bytes() } else { 0 };
+        self.held_bytes() + more <= self.cache.share().bytes
     }
 
     /// Returns the cached spans, since the share allows no further span; if that is not enough, returns all. This
     /// happens to a mutator of many shapes in a small heap, or to one of many mutators.
-    fn shrink_to_share(&self, central: &mut Central, request: RefillRequest<'_>) {
+    fn shrink_to_share(&self, central: &mut Central<'_>, request: RefillRequest<'_>) {
         self.return_cached_spans(central);
         if !self.has_room(request) {
             self.return_all_spans(central);
         }
-        self.cache().activate(request.id);
+        self.cache.activate(request.id);
     }
 
     /// Settles the account since the last refill, and returns spans swept for all.
-    pub(crate) fn announce(&self, central: &mut Central) {
-        if !self.cache().refills_in(self.cycle()) {
-            central.note_refilling_mutator();
+    pub(crate) fn announce(&self, central: &mut Central<'_>) {
+        if !self.cache.refills_in(self.cycle()) {
+            central.budget.note_refilling_mutator();
         }
-        self.sweeper().settle(central, self.cache().take_account());
-        central.note_external(self.heap().external().change().rose);
-        self.sweeper().return_swept(central, self.cache().swept_spans().take());
+        self.sweeper().settle(central, self.cache.take_account());
+        central.budget.note_external(self.heap().external.change().rose);
+        central.return_swept(self.cache.swept_spans().take());
     }
 
     /// Adds what the mutator has taken for objects since its last refill to the statistics.
     pub fn settle(&self) {
         let mut central = self.sweeper().lock();
-        self.sweeper().settle(&mut central, self.cache().take_account());
+        self.sweeper().settle(&mut central, self.cache.take_account());
     }
 
     /// Announces the bytes that arenas left to the collector, if they are many.
@@ -238,43 +242,43 @@ impl Owner<'_> {
     /// # Errors
     /// A collection is due.
     pub fn announce_arenas(&self) -> Result<(), SpaceError> {
-        if self.cache().left_by_arenas() < ANNOUNCED_BYTES {
+        if self.cache.left_by_arenas() < ANNOUNCED_BYTES {
             return Ok(());
         }
         let mut central = self.sweeper().lock();
         self.announce(&mut central);
-        if central.collection_due(1) { Err(SpaceError::CollectionDue) } else { Ok(()) }
+        if central.budget.collection_due(1) { Err(SpaceError::CollectionDue) } else { Ok(()) }
     }
 
     /// Sets what the heap's entries of links and finalisers take. Once they have used up the budget the mutator loses its credit: its
     /// next refill takes the central lock, and finds a collection due. Of threads that register at once one may set an older sum; the
     /// next registration corrects it.
     pub fn announce_entries(&self, bytes: usize) {
-        let external = self.heap().external();
+        let external = &self.heap().external;
         external.set_entries(bytes);
         if external.is_to_look(0) {
             let mut central = self.sweeper().lock();
-            central.note_external(external.change().rose);
-            external.looked(0, central.left_bytes());
-            if central.collection_due(1) {
-                self.cache().end_credit();
+            central.budget.note_external(external.change().rose);
+            external.looked(0, central.budget.left_bytes());
+            if central.budget.collection_due(1) {
+                self.cache.end_credit();
             }
         }
     }
 
     /// Returns the used-up spans of a shape, and its freed cells if they are many.
-    pub(super) fn return_used_spans(&self, central: &mut Central, id: ShapeId) {
-        let cached = self.cache().cached(id);
-        let without_free = cached.take_without_free(self.heap().spans());
-        self.sweeper().return_spans(central, id, without_free, ReturnedSpans::default());
+    pub(super) fn return_used_spans(&self, central: &mut Central<'_>, id: ShapeId) {
+        let cached = self.cache.cached(id);
+        let without_free = cached.take_without_free(&self.heap().spans);
+        central.return_spans(id, without_free, ReturnedSpans::default());
         if refill::returns_freed(cached.freed.get().len(self.full_cycle()), true) {
-            self.sweeper().add_freed(central, id, cached.freed.take());
+            central.add_freed(id, cached.freed.take());
         }
     }
 
     /// Adds freed cells of a shape to the mutator's own.
     fn keep_freed(&self, id: ShapeId, freed: FreedCells) {
-        let cached = self.cache().cached(id);
+        let cached = self.cache.cached(id);
         let mut mine = cached.freed.get();
         mine.prepend(freed, self.full_cycle());
         cached.freed.set(mine);

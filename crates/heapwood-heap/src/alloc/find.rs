@@ -9,13 +9,13 @@
 
 use crate::address::{Address, ObjectRef};
 use crate::alloc::alloc_buffer::AllocBuffer;
-use crate::alloc::allocator::Allocator;
 use crate::alloc::owner::Owner;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
 use crate::pages::page_heap::{Object, PageHeap};
 use crate::reclaim::central::Central;
 use crate::reclaim::run_owners::RunOwner;
+use crate::space::Space;
 use crate::spans::page_table::PageEntry;
 use crate::spans::span::Span;
 use heapwood_pages::PageIndex;
@@ -56,23 +56,23 @@ enum Answer {
 impl<'h> Place<'h> {
     /// The cell at an address. It finds nothing in arenas, which have no cells.
     fn of(heap: &'h PageHeap, address: Address) -> Option<Self> {
-        let (page, entry, span) = heap.spans().find_with_entry(address)?;
+        let (page, entry, span) = heap.spans.find_with_entry(address)?;
         if entry.is(ScanKind::Arena) {
             return None;
         }
         let cell = span.cell_in(address)?.get();
         // The descriptor may be changing, if the pages get another span just now: then no object of the caller's is there.
-        let is_inside = heap.spans().address_of(page) <= cell && cell <= address.get();
+        let is_inside = heap.spans.address_of(page) <= cell && cell <= address.get();
         is_inside.then_some(Place { page, entry, span, cell })
     }
 
     /// Whether an object is there, as far as bits and fresh range tell. The freed bit is read last (`PageHeap::is_old_object`).
     fn answer(&self, heap: &PageHeap) -> Answer {
-        let is_swept = self.span.observes_swept_in(heap.marks().cycle());
+        let is_swept = self.span.observes_swept_in(heap.marks.cycle());
         let fresh = self.span.fresh_range();
         let is_above = is_swept && fresh.start <= self.cell;
-        let exists = is_above && self.cell < fresh.end || heap.marks().observes_allocated(self.cell);
-        if heap.freed().is_freed(self.cell) || !exists && !is_above {
+        let exists = is_above && self.cell < fresh.end || heap.marks.observes_allocated(self.cell);
+        if heap.freed.is_freed(self.cell) || !exists && !is_above {
             return Answer::Nothing;
         }
         match exists {
@@ -86,13 +86,13 @@ impl<'h> Place<'h> {
     }
 
     /// The same, exactly.
-    fn exists(&self, heap: &PageHeap, central: &mut Central) -> bool {
+    fn exists(&self, heap: &PageHeap, central: &mut Central<'_>) -> bool {
         let answer = self.answer(heap);
         if answer != Answer::Unknown {
             return answer == Answer::Object;
         }
         let (shape, start) = (self.span.shape(), self.span.fresh_range().start);
-        let mut exists = heap.marks().observes_allocated(self.cell);
+        let mut exists = heap.marks.observes_allocated(self.cell);
         for owner in central.run_owners().iter() {
             // SAFETY: the caller holds the central lock.
             let buffer = unsafe { buffer_of(owner, shape) };
@@ -104,9 +104,9 @@ impl<'h> Place<'h> {
         }
         // A mutator that has just given the span up has set its frontier.
         exists |=
-            self.span.observes_swept_in(heap.marks().cycle()) && self.span.fresh_range().contains(&self.cell);
+            self.span.observes_swept_in(heap.marks.cycle()) && self.span.fresh_range().contains(&self.cell);
         // One that has put a run back has set the freed bits first.
-        exists && !heap.freed().is_freed(self.cell)
+        exists && !heap.freed.is_freed(self.cell)
     }
 
     fn is_of_span(&self, cursor: usize) -> bool {
@@ -117,19 +117,18 @@ impl<'h> Place<'h> {
         Object { base: ObjectRef::new(self.cell), bytes: self.span.object_bytes() }
     }
 
-    fn info(&self, allocator: &Allocator) -> ObjectInfo {
+    fn info(&self, space: &Space) -> ObjectInfo {
         let (shape, kind) = match self.entry.kind() {
             Some(ScanKind::Numbered) => {
                 // SAFETY: the object exists, in a span of numbered objects.
-                let id =
-                    unsafe { allocator.sweeper().heap().pointer_bits().shape(ObjectRef::new(self.cell)) };
-                (Some(id), Some(allocator.shapes().get(id).kind()))
+                let id = unsafe { space.sweeper.heap.pointer_bits.shape(ObjectRef::new(self.cell)) };
+                (Some(id), Some(space.shapes.shape(id).kind()))
             }
             Some(ScanKind::Bits) => (None, Some(ScanKind::Bits)),
             kind => (Some(self.span.shape()), kind),
         };
         let Object { base, bytes } = self.object();
-        let held = allocator.sweeper().heap().held().is_held(self.cell);
+        let held = space.sweeper.heap.held.is_held(self.cell);
         ObjectInfo { base, bytes, shape, pointer_free: kind == Some(ScanKind::NoPointers), held }
     }
 }
@@ -144,13 +143,16 @@ unsafe fn buffer_of(owner: &RunOwner, shape: ShapeId) -> &AllocBuffer {
     unsafe { &*(owner.buffers() as *const AllocBuffer).add(shape.index()) }
 }
 
-/// The object that `address` points to or into, for a thread that is no mutator or cannot use its own now.
-pub(crate) fn find(allocator: &Allocator, address: Address) -> Option<ObjectInfo> {
-    let heap = allocator.sweeper().heap();
-    heap.spans().find(address)?;
-    let mut central = allocator.sweeper().lock();
-    let place = Place::of(heap, address)?;
-    place.exists(heap, &mut central).then(|| place.info(allocator))
+impl Space {
+    /// The object that `address` points to or into, if it exists, for any thread: it finds each object that the calling thread can
+    /// know of. It takes the central lock; [`Owner::find_info`] mostly does not.
+    pub fn find_info(&self, address: Address) -> Option<ObjectInfo> {
+        let heap = &self.sweeper.heap;
+        heap.spans.find(address)?;
+        let mut central = self.sweeper.lock();
+        let place = Place::of(heap, address)?;
+        place.exists(heap, &mut central).then(|| place.info(self))
+    }
 }
 
 impl Owner<'_> {
@@ -161,7 +163,7 @@ impl Owner<'_> {
 
     /// The same with what the heap knows of it.
     pub fn find_info(&self, address: Address) -> Option<ObjectInfo> {
-        self.find_place(address).map(|place| place.info(self.allocator()))
+        self.find_place(address).map(|place| place.info(self.space))
     }
 
     fn find_place(&self, address: Address) -> Option<Place<'_>> {

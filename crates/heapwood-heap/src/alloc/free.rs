@@ -5,20 +5,17 @@
 //! their span. The pages of a large object return at once. Invariant: a cell is in the record or in one chain once, and only
 //! the thread that clears its bit uses it.
 
-use super::owner::{Owner, RefillRequest};
+use super::owner::Owner;
 use super::recently_freed::{FreedRun, MAX_CELL, PageOfCells};
-use super::runs::for_each_word;
 use crate::address::{Address, ObjectRef};
 use crate::config::CLOBBER;
 use crate::error::Refusal;
 use crate::granule::GRANULE;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
-use crate::layout::size_class::SizeClass;
 use crate::marks::{Marks, PAGE_WORDS};
 use crate::policy::refill;
 use crate::spans::span::Span;
-use core::ops::Range;
 use heapwood_pages::{PAGE_SIZE, PageIndex};
 
 /// Cells up to this size are filled by a loop of a few stores.
@@ -56,8 +53,8 @@ impl<'m> Owner<'m> {
     #[inline(always)]
     fn free_in_whole_page(&self, object: usize, alone: bool) -> bool {
         let heap = self.heap();
-        let Some(recent) = self.cache().recently_freed() else { return false };
-        let offset = object.wrapping_sub(heap.spans().base());
+        let Some(recent) = self.cache.recently_freed() else { return false };
+        let offset = object.wrapping_sub(heap.spans.base());
         let granule = offset / GRANULE % (PAGE_SIZE / GRANULE);
         let Some(place) = recent.whole_page(offset / PAGE_SIZE, self.cycle()) else { return false };
         if !offset.is_multiple_of(GRANULE) || !place.has_start(granule) {
@@ -66,7 +63,7 @@ impl<'m> Owner<'m> {
         if self.buffer(place.shape()).has_in_freed_run(object) {
             return false;
         }
-        let is_first = if alone { heap.freed().set_alone(object) } else { heap.freed().set(object) };
+        let is_first = if alone { heap.freed.set_alone(object) } else { heap.freed.set(object) };
         if !is_first {
             return false;
         }
@@ -75,7 +72,7 @@ impl<'m> Owner<'m> {
             // SAFETY: the cell is no object any more.
             unsafe { fill(object, byte, size) };
         }
-        self.cache().note_freed(size);
+        self.cache.note_freed(size);
         recent.add_at(place, granule);
         true
     }
@@ -93,10 +90,10 @@ impl<'m> Owner<'m> {
     /// none.
     fn usual_place(&self, object: usize) -> Option<Place<'m>> {
         let heap = self.heap();
-        if !heap.freed().are_in_use() {
+        if !heap.freed.are_in_use() {
             return None;
         }
-        let (page, entry, span) = heap.spans().find_with_entry(Address::new(object))?;
+        let (page, entry, span) = heap.spans.find_with_entry(Address::new(object))?;
         let (shape, size) = (entry.shape(), span.cell_size() as usize);
         let is_rare = shape.is_shared_or_arena() || shape == ShapeId::EPHEMERON;
         if is_rare || size.wrapping_sub(1) >= MAX_CELL {
@@ -107,7 +104,7 @@ impl<'m> Owner<'m> {
         }
         let buffer = self.buffer(shape);
         let is_in_fresh_range = self.is_in_fresh_range(span, page, object);
-        let exists = is_in_fresh_range || heap.marks().is_allocated(object);
+        let exists = is_in_fresh_range || heap.marks.is_allocated(object);
         let kind = entry.kind();
         (exists && !buffer.has_in_freed_run(object)).then_some(Place { span, kind, is_in_fresh_range })
     }
@@ -132,7 +129,7 @@ impl<'m> Owner<'m> {
     #[inline(never)]
     fn free_unusual(&self, object: Address) -> Result<(), Refusal> {
         let place = self.place_to_free_from(object)?;
-        self.heap().freed().note();
+        self.heap().freed.note();
         if place.span.cell_size() == 0 {
             return self.free_large(object);
         }
@@ -147,14 +144,14 @@ impl<'m> Owner<'m> {
 
     #[cold]
     fn free_large(&self, object: Address) -> Result<(), Refusal> {
-        if self.heap().freed().is_freed(object.get()) {
+        if self.heap().freed.is_freed(object.get()) {
             // Its pages wait for a full collection.
             return Err(Refusal::FreedTwice { address: object });
         }
-        match self.sweeper().free_large(self.heap().spans().page_of(object.get())) {
+        match self.sweeper().free_large(self.heap().spans.page_of(object.get())) {
             Some(pages) => {
                 // At once: a thread that frees only large objects may not refill for long.
-                self.cache().note_freed(pages.bytes());
+                self.cache.note_freed(pages.bytes());
                 self.announce(&mut self.sweeper().lock());
                 Ok(())
             }
@@ -176,7 +173,7 @@ impl<'m> Owner<'m> {
     /// # Errors
     /// As [`free`](Owner::free).
     pub fn free_later(&self, object: Address) -> Result<(), Refusal> {
-        let freed = self.heap().freed();
+        let freed = &self.heap().freed;
         self.place_to_free_from(object)?;
         freed.note();
         self.begin_freeing()?;
@@ -186,7 +183,7 @@ impl<'m> Owner<'m> {
     /// The place of an object that the program frees, which may have been freed before.
     fn place_to_free_from(&self, object: Address) -> Result<Place<'m>, Refusal> {
         let nothing = Refusal::NoObject { address: object };
-        let (page, entry, span) = self.heap().spans().find_with_entry(object).ok_or(nothing)?;
+        let (page, entry, span) = self.heap().spans.find_with_entry(object).ok_or(nothing)?;
         let kind = entry.kind();
         if kind == Some(ScanKind::Arena) {
             return Err(self.in_arena(object));
@@ -209,7 +206,7 @@ impl<'m> Owner<'m> {
     }
 
     fn is_old_or_freed(&self, span: &Span, cell: usize) -> bool {
-        self.heap().exists(span, cell) || self.heap().freed().is_freed(cell)
+        self.heap().exists(span, cell) || self.heap().freed.is_freed(cell)
     }
 
     #[cold]
@@ -222,7 +219,7 @@ impl<'m> Owner<'m> {
 
     #[inline]
     fn begin_freeing(&self) -> Result<(), Refusal> {
-        if !self.heap().freed().are_in_use() {
+        if !self.heap().freed.are_in_use() {
             self.heap().begin_freeing(self.sweeper().lock().growth())?;
         }
         Ok(())
@@ -230,14 +227,14 @@ impl<'m> Owner<'m> {
 
     /// Frees a cell that the record of what was freed lately takes; false if it was freed before.
     fn free_usual(&self, place: Place<'_>, cell: usize, alone: bool) -> bool {
-        let freed = self.heap().freed();
+        let freed = &self.heap().freed;
         // No sweep changes a word of a span that was allocated from in this cycle.
         let is_first = if alone && place.is_in_fresh_range { freed.set_alone(cell) } else { freed.set(cell) };
         if !is_first {
             return false;
         }
         self.fill_freed(place, cell);
-        let (spans, recent, span) = (self.heap().spans(), self.cache().begin_recently_freed(), place.span);
+        let (spans, recent, span) = (&self.heap().spans, self.cache.begin_recently_freed(), place.span);
         let (page, cycles) = (spans.page_of(cell), (self.cycle(), self.full_cycle()));
         let granule = (cell - spans.address_of(page)) / GRANULE;
         if !recent.add(page, granule, cycles) {
@@ -256,13 +253,13 @@ impl<'m> Owner<'m> {
     /// The same for another cell, which goes to the chain of its shape.
     fn free_and_chain(&self, place: Place<'_>, cell: usize) -> bool {
         let (heap, id) = (self.heap(), place.span.shape());
-        if !heap.freed().set(cell) {
+        if !heap.freed.set(cell) {
             return false;
         }
-        if !heap.marks().is_allocated(cell) {
+        if !heap.marks.is_allocated(cell) {
             // SAFETY: the bit that was set just now makes the cell this thread's. A marker beside the program that sees the
             // allocation bit sees that one, too.
-            unsafe { heap.marks().set_allocated(cell) };
+            unsafe { heap.marks.set_allocated(cell) };
         }
         self.fill_freed(place, cell);
         self.chain(id, cell, 1);
@@ -278,20 +275,20 @@ impl<'m> Owner<'m> {
         if kind != Some(ScanKind::NoPointers) {
             // SAFETY: the cell is no object any more.
             unsafe { fill(cell, 0, bytes) };
-        } else if self.sweeper().clobbers() {
+        } else if self.sweeper().clobber {
             // SAFETY: as above.
             unsafe { fill(cell, CLOBBER, bytes) };
         }
-        self.cache().note_freed(bytes);
+        self.cache.note_freed(bytes);
     }
 
     /// Gives a page a place in the record of what was freed lately.
     #[cold]
     fn record_page(&self, page: PageIndex, Place { span, kind, .. }: Place<'_>) {
-        let (shape, start) = (span.shape(), self.heap().spans().address_of(page));
+        let (shape, start) = (span.shape(), self.heap().spans.address_of(page));
         let class = self.small_shape(shape).size_class();
         let fill = match kind {
-            Some(ScanKind::NoPointers) => self.sweeper().clobbers().then_some(CLOBBER),
+            Some(ScanKind::NoPointers) => self.sweeper().clobber.then_some(CLOBBER),
             _ => Some(0),
         };
         // Cells of a span of several pages may begin in one and end in the next.
@@ -301,11 +298,11 @@ impl<'m> Owner<'m> {
         let (first, end) = ((first - start) / GRANULE, (end - start) / GRANULE);
         let mut evicted = None;
         let page = PageOfCells { page, shape, class, fill, first, end };
-        self.cache().begin_recently_freed().take_place(page, self.cycle(), |shape, run| {
+        self.cache.begin_recently_freed().take_place(page, self.cycle(), |shape, run| {
             self.chain_run(shape, run);
             evicted = Some(shape);
         });
-        self.cache().activate(shape);
+        self.cache.activate(shape);
         evicted.into_iter().for_each(|shape| self.return_if_many(shape));
     }
 
@@ -313,22 +310,22 @@ impl<'m> Owner<'m> {
     /// collection reclaims them; until then they are in the chain.
     fn chain_run(&self, id: ShapeId, run: FreedRun) {
         self.make_old(run.page, run.bits);
-        let start = self.heap().spans().address_of(run.page) + run.granules.start * GRANULE;
+        let start = self.heap().spans.address_of(run.page) + run.granules.start * GRANULE;
         self.chain(id, start, run.cells);
     }
 
     fn chain(&self, id: ShapeId, start: usize, cells: u32) {
-        let (cached, cycle) = (self.cache().cached(id), self.full_cycle());
+        let (cached, cycle) = (self.cache.cached(id), self.full_cycle());
         let mut chain = cached.freed.get();
         // SAFETY: the bits were set, and only this thread has the cells.
         unsafe { chain.push(start, cells, cycle) };
         cached.freed.set(chain);
-        self.cache().activate(id);
+        self.cache.activate(id);
     }
 
     /// Gives freed cells of a page, which are this thread's, their allocation bits.
     fn make_old(&self, page: PageIndex, bits: [u64; PAGE_WORDS]) {
-        let (marks, start) = (self.heap().marks(), self.heap().spans().address_of(page));
+        let (marks, start) = (&self.heap().marks, self.heap().spans.address_of(page));
         for (index, bits) in bits.into_iter().enumerate().filter(|(_, bits)| *bits != 0) {
             let word = start + index * Marks::WORD_BYTES;
             if marks.allocated_word(word) & bits != bits {
@@ -340,7 +337,7 @@ impl<'m> Owner<'m> {
 
     /// Gives the cells that were freed lately their allocation bits: a collection is about to begin.
     pub(super) fn make_freed_old(&self) {
-        if let Some(recent) = self.cache().recently_freed() {
+        if let Some(recent) = self.cache.recently_freed() {
             recent.for_each_young(self.full_cycle(), |page, bits| self.make_old(page, bits));
         }
     }
@@ -348,99 +345,18 @@ impl<'m> Owner<'m> {
     /// Moves what was freed lately to the chains, whose shapes are active then. Another thread may get this mutator, so nothing
     /// stays that leads it to a page.
     pub(super) fn chain_recently_freed(&self) {
-        if let Some(recent) = self.cache().recently_freed() {
+        if let Some(recent) = self.cache.recently_freed() {
             recent.take_all(self.full_cycle(), |shape, run| self.chain_run(shape, run));
         }
     }
 
     fn return_if_many(&self, id: ShapeId) {
-        let chain = self.cache().cached(id).freed.get();
+        let chain = self.cache.cached(id).freed.get();
         if refill::returns_freed(chain.len(self.full_cycle()), false) {
             let mut central = self.sweeper().lock();
             self.announce(&mut central);
             self.return_used_spans(&mut central, id);
         }
-    }
-
-    /// Takes cells of the buffer's shape that were freed since the last full collection, adjacent ones; one if `single`.
-    /// Their freed bits stay set.
-    pub(super) fn next_freed(&self, request: RefillRequest<'_>, single: bool) -> Option<Range<usize>> {
-        if let Some(run) = self.next_lately_freed(request, single) {
-            return Some(run);
-        }
-        let (id, cell) = (request.id, request.shape.size_class().cell_size());
-        let spans = self.heap().spans();
-        let (cached, cycle) = (self.cache().cached(id), self.full_cycle());
-        let mut chain = cached.freed.get();
-        // The chain's links lie in memory that the program has freed and may have overwritten: a link counts only if it
-        // leads to a freed cell of the shape. Who uses the cells checks that all are free.
-        let is_right = |cell: usize| {
-            let span = spans.find(Address::new(cell)).filter(|span| span.shape() == id);
-            span.is_some_and(|span| span.cell_in(Address::new(cell)) == Some(Address::new(cell)))
-                && self.heap().freed().is_freed(cell)
-        };
-        let (start, cells) = chain.pop(cycle, is_right)?;
-        // A run begins and ends with cells of one page.
-        let page_end = spans.address_of(spans.page_of(start)) + PAGE_SIZE;
-        let cells_end = spans.at(spans.first_page_of(start)).cells_end();
-        let cells = cells.clamp(1, ((cells_end - start) / cell).min((page_end - start).div_ceil(cell)));
-        let taken = if single { 1 } else { cells };
-        if taken < cells {
-            // SAFETY: the cells behind the first were in the chain, and were taken out with it.
-            unsafe { chain.push(start + cell, (cells - 1) as u32, cycle) };
-        }
-        let end = start + taken * cell;
-        cached.freed.set(chain);
-        Some(start..end)
-    }
-
-    /// The same of those that this mutator freed lately.
-    pub(super) fn next_lately_freed(&self, request: RefillRequest<'_>, single: bool) -> Option<Range<usize>> {
-        let run = self.cache().recently_freed()?.take_run(request.id, single, self.full_cycle())?;
-        let start = self.heap().spans().address_of(run.page) + run.granules.start * GRANULE;
-        Some(start..start + run.cells as usize * request.shape.size_class().cell_size())
-    }
-
-    /// Whether adjacent cells are freed.
-    pub(super) fn are_freed(&self, run: &Range<usize>, class: SizeClass) -> bool {
-        let mut all = true;
-        self.for_each_word(run, class, |word, bits| {
-            all &= self.heap().freed().load_word(word) & bits == bits
-        });
-        all
-    }
-
-    /// Gives freed adjacent cells, which are this thread's, their allocation bits.
-    pub(super) fn make_run_old(&self, run: &Range<usize>, class: SizeClass) {
-        let marks = self.heap().marks();
-        self.for_each_word(run, class, |word, bits| {
-            if marks.allocated_word(word) & bits != bits {
-                // SAFETY: their freed bits make the cells this thread's, and were set before.
-                unsafe { marks.set_allocated_word(word, bits) };
-            }
-        });
-    }
-
-    /// Clears the freed bits of adjacent cells.
-    pub(super) fn take_freed(&self, run: &Range<usize>, class: SizeClass) {
-        self.for_each_word(run, class, |word, bits| self.heap().freed().take_word(word, bits));
-    }
-
-    /// Sets the freed bits of adjacent cells, and then their allocation bits.
-    pub(super) fn put_freed(&self, run: &Range<usize>, class: SizeClass) {
-        self.for_each_word(run, class, |word, bits| {
-            self.heap().freed().set_word(word, bits);
-            // SAFETY: the cells are this thread's, and their freed bits were set just now.
-            unsafe { self.heap().marks().set_allocated_word(word, bits) };
-        });
-    }
-
-    /// Calls `f` with each word of bits of adjacent cells: the address that it begins at, and the bits.
-    fn for_each_word(&self, run: &Range<usize>, class: SizeClass, mut f: impl FnMut(usize, u64)) {
-        let spans = self.heap().spans();
-        let page = spans.address_of(spans.page_of(run.start));
-        let granules = (run.start - page) / GRANULE..(run.end - page) / GRANULE;
-        for_each_word(class, &granules, |word, bits| f(page + word * Marks::WORD_BYTES, bits));
     }
 }
 

@@ -15,10 +15,12 @@ use crate::layout::shape::{ScanKind, Shape};
 use crate::layout::shape_id::ShapeId;
 use crate::pages::page_blocks::CacheTarget;
 use crate::pages::page_heap::PageHeap;
-use crate::policy::share;
+use crate::policy::refill;
 use crate::publication;
-use crate::reclaim::central::{Account, Central};
+use crate::reclaim::budget::Account;
+use crate::reclaim::central::Central;
 use crate::reclaim::sweeper::Sweeper;
+use crate::space::Space;
 use crate::spans::span::Span;
 use crate::spans::young_pages::epoch_of;
 use core::ptr::NonNull;
@@ -47,8 +49,8 @@ impl<'m> Owner<'m> {
     /// # Panics
     /// The shape is another space's, or has a size class.
     pub fn take_large(&self, id: ShapeId, bytes: usize, zeroed: bool) -> Result<LargePages<'m>, SpaceError> {
-        let (shape, cache, sweeper) = (self.shape(id), self.cache(), self.sweeper());
-        let pages = pages_for(sweeper.heap(), (id, shape), bytes)?;
+        let (shape, cache, sweeper) = (self.space.shapes.shape(id), self.cache, self.sweeper());
+        let pages = pages_for(&sweeper.heap, (id, shape), bytes)?;
         if cache.large_credit() < pages.bytes() {
             self.refill_large_credit(pages)?;
         }
@@ -58,7 +60,7 @@ impl<'m> Owner<'m> {
         };
         cache.charge_large(pages.bytes());
         // The next large object is likely to follow this one.
-        self.heap().spans().prefetch(PageIndex(run.first.0 + pages.0));
+        self.heap().spans.prefetch(PageIndex(run.first.0 + pages.0));
         Ok(LargePages::new(sweeper, run, (id, shape), bytes, zeroed))
     }
 
@@ -67,27 +69,48 @@ impl<'m> Owner<'m> {
     fn refill_large_credit(&self, pages: PageCount) -> Result<(), SpaceError> {
         let mut central = self.sweeper().lock_for_large();
         self.announce(&mut central);
-        if central.collection_due(pages.bytes()) {
+        if central.budget.collection_due(pages.bytes()) {
             return Err(SpaceError::CollectionDue);
         }
-        self.cache().set_share(central.share(), self.cache().credit());
-        self.cache().set_large_credit(self.large_credit(&central).max(pages.bytes()));
+        self.cache.set_share(central.budget.share(), self.cache.credit());
+        self.cache.set_large_credit(self.large_credit(&central).max(pages.bytes()));
         Ok(())
     }
 
     /// The credit after a refill. Under a limit there is none: each large object is counted at once, like every page.
-    pub(super) fn large_credit(&self, central: &Central) -> usize {
-        if self.heap().is_limited() { 0 } else { central.large_credit() }
+    pub(super) fn large_credit(&self, central: &Central<'_>) -> usize {
+        if self.heap().is_limited() { 0 } else { central.budget.large_credit() }
     }
 
     /// Takes pages, and caches pages that follow them, up to half of the room in its share.
     #[cold]
     fn take_long_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
-        let held = self.cache().held_bytes() - self.cache().pages().long_pages().bytes();
-        let room = PageCount::from_bytes(self.cache().share().bytes.saturating_sub(held) / 2);
-        let most = share::pages_behind_large(room, pages);
-        self.cache().note_large_page_lock();
-        self.take_and_cache_pages(CacheTarget::Long(self.cache().pages(), most), pages)
+        let held = self.cache.held_bytes() - self.cache.pages().long_pages().bytes();
+        let room = PageCount::from_bytes(self.cache.share().bytes.saturating_sub(held) / 2);
+        let most = refill::pages_behind_large(room, pages);
+        self.cache.note_large_page_lock();
+        self.take_and_cache_pages(CacheTarget::Long(self.cache.pages(), most), pages)
+    }
+}
+
+impl Space {
+    /// Takes pages for a large object as [`Owner::take_large`] does, without a mutator, and charges them at once.
+    ///
+    /// # Errors
+    /// A collection is due, or there is no memory.
+    ///
+    /// # Panics
+    /// The shape is another space's, or has a size class.
+    pub fn take_large(&self, id: ShapeId, bytes: usize, zeroed: bool) -> Result<LargePages<'_>, SpaceError> {
+        let (shape, sweeper) = (self.shapes.shape(id), &self.sweeper);
+        let pages = pages_for(&sweeper.heap, (id, shape), bytes)?;
+        if sweeper.lock_for_large().budget.collection_due(pages.bytes()) {
+            return Err(SpaceError::CollectionDue);
+        }
+        let run = sweeper.heap.take_pages(sweeper, CacheTarget::Uncached, pages)?;
+        let charge = Account { owed: pages.bytes(), large: pages.bytes(), ..Account::default() };
+        sweeper.lock_for_large().budget.settle(charge);
+        Ok(LargePages::new(sweeper, run, (id, shape), bytes, zeroed))
     }
 }
 
@@ -101,23 +124,6 @@ fn pages_for(heap: &PageHeap, (id, shape): (ShapeId, &Shape), bytes: usize) -> R
 }
 
 impl<'s> LargePages<'s> {
-    /// Takes pages without a mutator, and charges them at once.
-    pub(crate) fn take(
-        sweeper: &'s Sweeper,
-        (id, shape): (ShapeId, &Shape),
-        bytes: usize,
-        zeroed: bool,
-    ) -> Result<Self, SpaceError> {
-        let pages = pages_for(sweeper.heap(), (id, shape), bytes)?;
-        if sweeper.lock_for_large().collection_due(pages.bytes()) {
-            return Err(SpaceError::CollectionDue);
-        }
-        let run = sweeper.take_pages(CacheTarget::Uncached, pages)?;
-        let charge = Account { owed: pages.bytes(), large: pages.bytes(), ..Account::default() };
-        sweeper.lock_for_large().settle(charge);
-        Ok(Self::new(sweeper, run, (id, shape), bytes, zeroed))
-    }
-
     #[inline]
     fn new(
         sweeper: &'s Sweeper,
@@ -126,8 +132,8 @@ impl<'s> LargePages<'s> {
         bytes: usize,
         zeroed: bool,
     ) -> Self {
-        let (heap, kind) = (sweeper.heap(), of.kind());
-        heap.memory().begin_sparse(run.first, run.count);
+        let (heap, kind) = (&sweeper.heap, of.kind());
+        heap.memory.begin_sparse(run.first, run.count);
         // Pages that are not resident read as zeros.
         let zero = (zeroed || kind != ScanKind::NoPointers) && run.scavenged != run.count;
         if zero {
@@ -137,7 +143,7 @@ impl<'s> LargePages<'s> {
     }
 
     fn heap(&self) -> &'s PageHeap {
-        self.sweeper.heap()
+        &self.sweeper.heap
     }
 
     /// The bytes that [`zero`](Self::zero) will write.
@@ -149,8 +155,8 @@ impl<'s> LargePages<'s> {
     pub fn zero(&self) {
         let (first, count) = (self.run.first, self.run.count);
         // SAFETY: the pages were taken for this object, and nothing else refers to them.
-        if self.zero && !unsafe { self.heap().memory().empty_sparse(first, count) } {
-            let start = self.heap().spans().address_of(first) as *mut u8;
+        if self.zero && !unsafe { self.heap().memory.empty_sparse(first, count) } {
+            let start = self.heap().spans.address_of(first) as *mut u8;
             // SAFETY: as above.
             unsafe { start.write_bytes(0, self.bytes) };
         }
@@ -158,7 +164,7 @@ impl<'s> LargePages<'s> {
 
     /// Makes the pages an object. No stop may be under way, or the object is not marked.
     pub fn finish(self) -> NonNull<u8> {
-        let (spans, first, cycle) = (self.heap().spans(), self.run.first, self.heap().marks().cycle());
+        let (spans, first, cycle) = (&self.heap().spans, self.run.first, self.heap().marks.cycle());
         let (start, fresh) = (spans.address_of(first), self.run.scavenged == self.run.count);
         let span = Span::of_object(start, self.run.count, self.bytes, self.shape, (cycle, fresh));
         // SAFETY: the pages were taken for this, and the kind is the shape's.

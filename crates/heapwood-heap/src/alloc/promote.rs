@@ -65,11 +65,11 @@ impl Promotion<'_> {
     }
 
     /// Promotes the spans on central lists that were allocated from.
-    fn listed(&self, central: &mut Central) {
+    fn listed(&self, central: &mut Central<'_>) {
         let mut next = central.next_listed(1);
         while let Some(shape) = next {
             self.visit(1);
-            for list in self.sweeper.lists(central, shape).touched() {
+            for list in central.lists(shape).touched() {
                 self.spans_of(list);
             }
             next = central.next_listed(shape.index() as u32 + 1);
@@ -77,16 +77,16 @@ impl Promotion<'_> {
     }
 
     fn spans_of(&self, list: SpanList) {
-        list.walk(self.sweeper.heap().spans()).for_each(|(page, _)| self.span(page));
+        list.walk(&self.sweeper.heap.spans).for_each(|(page, _)| self.span(page));
     }
 
     /// Promotes the cells of a span that were allocated in this cycle.
     fn span(&self, page: PageIndex) {
-        let (spans, marks) = (self.sweeper.heap().spans(), self.sweeper.heap().marks());
+        let (spans, marks) = (&self.sweeper.heap.spans, &self.sweeper.heap.marks);
         let span = spans.own(page);
         self.visit(1);
         if span.is_begun_in(marks.cycle())
-            && let Some(class) = self.shapes.get(span.shape()).class()
+            && let Some(class) = self.shapes.shape(span.shape()).class()
         {
             let cells = span.fresh_range_start()..span.frontier();
             self.visit(cells.len().div_ceil(Marks::WORD_BYTES));
@@ -107,7 +107,7 @@ impl Promotion<'_> {
 
     /// Promotes the large objects that no sweep has seen.
     fn large_objects(&self) {
-        let (spans, marks) = (self.sweeper.heap().spans(), self.sweeper.heap().marks());
+        let (spans, marks) = (&self.sweeper.heap.spans, &self.sweeper.heap.marks);
         spans.large().for_each_unseen(spans.end(), self.visited, |page| {
             // SAFETY: the heap is stopped, so no other thread frees or makes objects.
             let is_new = unsafe { marks.promote(spans.address_of(page), self.marked) };

@@ -22,12 +22,12 @@ impl Owner<'_> {
     pub fn publish(&self) {
         self.publish_arenas();
         self.make_freed_old();
-        let spans = self.heap().spans();
-        self.cache().for_each_active(|id| {
+        let spans = &self.heap().spans;
+        self.cache.for_each_active(|id| {
             let buffer = self.buffer(id);
             match buffer.span() {
                 Some(page) => spans.own(page).set_frontier(buffer.cursor()),
-                None if self.keeps_runs() => {}
+                None if self.keeps_runs => {}
                 None => {
                     self.put_back_freed(id, buffer, true);
                     buffer.reset();
@@ -45,19 +45,19 @@ impl Owner<'_> {
         if buffer.room() == 0 {
             return;
         }
-        let shape = heap.spans().at(heap.spans().first_page_of(start)).shape();
-        if shape != id && !heap.marks().is_allocated(start) {
+        let shape = heap.spans.at(heap.spans.first_page_of(start)).shape();
+        if shape != id && !heap.marks.is_allocated(start) {
             return;
         }
         let run = start..buffer.limit();
-        let is_marking = heap.marks().is_concurrent_marking();
+        let is_marking = heap.marks.is_concurrent_marking();
         for cell in run.clone().step_by(size) {
-            if is_marking && heap.marks().is_allocated(cell) {
+            if is_marking && heap.marks.is_allocated(cell) {
                 // It was marked when it was taken. The marking would scan a marked and freed cell, and this one has no
                 // words yet.
                 // SAFETY: the cell is one of a span, and a marking is under way. If a marker sets the bit again, the cell
                 // waits for the next one.
-                unsafe { heap.marks().unmark(cell) };
+                unsafe { heap.marks.unmark(cell) };
             }
         }
         let class = SizeClass::of(size).expect("a buffer's cells have a class");
@@ -65,56 +65,56 @@ impl Owner<'_> {
         if is_marking && !stopped {
             return;
         }
-        let mut chain = self.cache().cached(shape).freed.get();
+        let mut chain = self.cache.cached(shape).freed.get();
         // SAFETY: the bits were set just now.
         unsafe { chain.push(start, (run.len() / size) as u32, self.full_cycle()) };
-        self.cache().cached(shape).freed.set(chain);
-        self.cache().refund(buffer.room());
-        self.cache().activate(shape);
+        self.cache.cached(shape).freed.set(chain);
+        self.cache.refund(buffer.room());
+        self.cache.activate(shape);
     }
 
     /// Settles the account before a cycle ends.
-    pub(crate) fn end_cycle(&self, central: &mut Central) {
+    pub(crate) fn end_cycle(&self, central: &mut Central<'_>) {
         self.announce(central);
-        self.cache().end_credit();
-        if central.are_pages_wanted() || self.heap().is_near_limit() {
-            self.cache().pages().flush(self.heap().pages());
+        self.cache.end_credit();
+        if central.growth().pages_wanted || self.heap().is_near_limit() {
+            self.cache.pages().flush(&self.heap().pages);
         }
     }
 
     /// Begins a cycle: marked objects are the live ones. Returns the number of shapes and words of bits that it looks at.
-    pub(crate) fn begin_cycle(&self, central: &mut Central) -> usize {
-        let (is_after_young, mut visited) = (self.heap().marks().is_after_young(), 0);
-        self.begin_cycle_of_arenas(self.keeps_runs());
-        self.cache().retain_active(|id| {
-            let (cached, buffer) = (self.cache().cached(id), self.buffer(id));
+    pub(crate) fn begin_cycle(&self, central: &mut Central<'_>) -> usize {
+        let (is_after_young, mut visited) = (self.heap().marks.is_after_young(), 0);
+        self.begin_cycle_of_arenas(self.keeps_runs);
+        self.cache.retain_active(|id| {
+            let (cached, buffer) = (self.cache.cached(id), self.buffer(id));
             visited += 1;
             let mut waiting = cached.spans.take();
-            self.cache().note_uncached(usize::MAX);
-            let SpansWithoutFree { used, full } = cached.take_without_free(self.heap().spans());
-            waiting.append(self.heap().spans(), used);
+            self.cache.note_uncached(usize::MAX);
+            let SpansWithoutFree { used, full } = cached.take_without_free(&self.heap().spans);
+            waiting.append(&self.heap().spans, used);
             if is_after_young {
-                self.sweeper().add_full(central, id, full);
+                central.add_full(id, full);
             } else {
-                waiting.append(self.heap().spans(), full);
+                waiting.append(&self.heap().spans, full);
             }
-            self.sweeper().add_unswept(central, id, waiting);
+            central.add_unswept(id, waiting);
             match buffer.span() {
-                Some(page) if self.keeps_runs() || self.may_keep(buffer, page) => {
-                    self.sweeper().keep_own_spans(central, id);
+                Some(page) if self.keeps_runs || self.may_keep(buffer, page) => {
+                    central.keep_own_span(id);
                     self.begin_fresh_range(buffer, page);
-                    visited += self.heap().spans().at(page).pages().0 * PAGE_WORDS;
+                    visited += self.heap().spans.at(page).pages().0 * PAGE_WORDS;
                     self.measure_buffer(id);
                     true
                 }
                 Some(page) => {
                     self.forget(buffer, page);
                     let mut idle = SpanList::EMPTY;
-                    idle.push(self.heap().spans(), page);
-                    self.sweeper().add_unswept(central, id, idle);
+                    idle.push(&self.heap().spans, page);
+                    central.add_unswept(id, idle);
                     is_after_young && self.has_freed(id)
                 }
-                None if self.keeps_runs() => true,
+                None if self.keeps_runs => true,
                 None => {
                     buffer.reset();
                     is_after_young && self.has_freed(id)
@@ -129,7 +129,7 @@ impl Owner<'_> {
     /// roots. A cell of a shared span exists and waits in the buffer, so there the cursor is the root.
     pub fn for_each_cell_at_cursor(&self, mut f: impl FnMut(Range<usize>)) {
         self.for_each_arena_cell_at_cursor(&mut f);
-        self.cache().for_each_active(|id| {
+        self.cache.for_each_active(|id| {
             let buffer = self.buffer(id);
             if buffer.room() == 0 {
                 return;
@@ -148,41 +148,41 @@ impl Owner<'_> {
     /// Whether it has cells of a shape that the program freed.
     fn has_freed(&self, id: ShapeId) -> bool {
         let cycle = self.full_cycle();
-        self.cache().cached(id).freed.get().len(cycle) != 0
-            || self.cache().recently_freed().is_some_and(|recent| recent.may_have(id, cycle))
+        self.cache.cached(id).freed.get().len(cycle) != 0
+            || self.cache.recently_freed().is_some_and(|recent| recent.may_have(id, cycle))
     }
 
     /// Whether the buffer keeps its span in the next cycle. Cells that died in kept spans stay unused, so these spans
     /// hold no more than the share, and one span.
     fn may_keep(&self, buffer: &AllocBuffer, page: PageIndex) -> bool {
-        self.is_in_use(buffer.cursor(), page) && self.cache().open_bytes() <= self.cache().share().bytes
+        self.is_in_use(buffer.cursor(), page) && self.cache.open_bytes() <= self.cache.share().bytes
     }
 
     /// Whether the buffer has allocated from its span in this cycle.
     fn is_in_use(&self, cursor: usize, page: PageIndex) -> bool {
-        self.heap().spans().own(page).fresh_range_start() != cursor
+        self.heap().spans.own(page).fresh_range_start() != cursor
     }
 
     /// Takes the span from the buffer.
     fn forget(&self, buffer: &AllocBuffer, page: PageIndex) {
-        let span = self.heap().spans().own(page);
+        let span = self.heap().spans.own(page);
         span.set_held(false);
-        self.cache().hold(span.shape(), 0);
+        self.cache.hold(span.shape(), 0);
         buffer.reset();
     }
 
     /// Lets the buffer go on in its span. Unmarked cells below the cursor are free, but only after the span is swept.
     fn begin_fresh_range(&self, buffer: &AllocBuffer, page: PageIndex) {
-        let (heap, marks, cursor) = (self.heap(), self.heap().marks(), buffer.cursor());
-        let span = heap.spans().own(page);
-        let start = heap.spans().address_of(page);
+        let (heap, marks, cursor) = (self.heap(), &self.heap().marks, buffer.cursor());
+        let span = heap.spans.own(page);
+        let start = heap.spans.address_of(page);
         let end = start + span.pages().0 * PAGE_SIZE;
         if !marks.is_after_young() {
             // SAFETY: the marking has ended, and the span belongs to this mutator, which is stopped.
             unsafe { marks.clear_marks(start, end) };
         }
-        heap.spans().young_pages().clear(page, span.pages());
-        heap.freed().keep(start..end, |at| marks.allocated_word(at));
+        heap.spans.young_pages().clear(page, span.pages());
+        heap.freed.keep(start..end, |at| marks.allocated_word(at));
         self.sweeper().clobber_dead(span, cursor);
         span.begin_fresh_range(cursor);
         span.set_swept_in(marks.cycle());
@@ -191,48 +191,48 @@ impl Owner<'_> {
 
     /// Whether [`flush`](Owner::flush) would return something.
     pub fn holds_something(&self) -> bool {
-        !self.cache().is_empty()
+        !self.cache.is_empty()
     }
 
     /// Returns all spans and pages of the mutator. Unused cells stay free for the next mutator that needs the shape,
     /// and are no longer charged.
     pub fn flush(&self) {
-        self.cache().end_credit();
-        if self.cache().is_empty() {
+        self.cache.end_credit();
+        if self.cache.is_empty() {
             return;
         }
         // In a forked child the mutator's thread may have been in a call of the program's, for which they were closed.
         self.open_buffers();
         self.return_all_spans(&mut self.sweeper().lock());
-        self.cache().pages().flush(self.heap().pages());
+        self.cache.pages().flush(&self.heap().pages);
     }
 
     /// Returns all spans, those of buffers included.
-    pub(super) fn return_all_spans(&self, central: &mut Central) {
+    pub(super) fn return_all_spans(&self, central: &mut Central<'_>) {
         self.chain_recently_freed();
-        self.cache().retain_active(|id| {
+        self.cache.retain_active(|id| {
             self.return_shape(central, id);
             false
         });
-        self.sweeper().return_swept(central, self.cache().swept_spans().take());
-        self.sweeper().settle(central, self.cache().take_account());
-        central.run_owners().remove(self.cache().run_owner());
+        central.return_swept(self.cache.swept_spans().take());
+        self.sweeper().settle(central, self.cache.take_account());
+        central.run_owners().remove(self.cache.run_owner());
     }
 
     /// Returns the cached spans. The next refills start with small batches again.
-    pub(super) fn return_cached_spans(&self, central: &mut Central) {
-        self.sweeper().return_swept(central, self.cache().swept_spans().take());
-        self.cache().for_each_active(|id| {
-            self.cache().cached(id).forget_refills();
-            let given = self.sweeper().returned_spans(self.take_waiting(id));
-            self.sweeper().return_spans(central, id, SpansWithoutFree::default(), given);
+    pub(super) fn return_cached_spans(&self, central: &mut Central<'_>) {
+        central.return_swept(self.cache.swept_spans().take());
+        self.cache.for_each_active(|id| {
+            self.cache.cached(id).forget_refills();
+            let given = central.sort_returned(self.take_waiting(id));
+            central.return_spans(id, SpansWithoutFree::default(), given);
         });
-        self.cache().note_uncached(usize::MAX);
+        self.cache.note_uncached(usize::MAX);
     }
 
     /// Takes the cached spans of a shape from the mutator.
     fn take_waiting(&self, id: ShapeId) -> SpanList {
-        let (spans, waiting) = (self.heap().spans(), self.cache().cached(id).spans.take());
+        let (spans, waiting) = (&self.heap().spans, self.cache.cached(id).spans.take());
         if id.is_shared() {
             waiting.walk(spans).for_each(|(page, _)| spans.own(page).set_held(false));
         }
@@ -240,8 +240,8 @@ impl Owner<'_> {
     }
 
     /// Returns all spans of a shape of a mutator that is stopped or leaves; other mutators may use the rest.
-    fn return_shape(&self, central: &mut Central, id: ShapeId) {
-        let (heap, spans, cached) = (self.heap(), self.heap().spans(), self.cache().cached(id));
+    fn return_shape(&self, central: &mut Central<'_>, id: ShapeId) {
+        let (heap, spans, cached) = (self.heap(), &self.heap().spans, self.cache.cached(id));
         let (mut without_free, mut partial) = (cached.take_without_free(spans), SpanList::EMPTY);
         let buffer = self.buffer(id);
         if let Some(page) = buffer.span() {
@@ -252,7 +252,7 @@ impl Owner<'_> {
             if free == 0 {
                 without_free.used.push(spans, page);
             } else {
-                self.cache().refund(free * span.object_bytes());
+                self.cache.refund(free * span.object_bytes());
                 partial.push(spans, page);
             }
         } else if buffer.room() != 0 && spans.at(spans.first_page_of(buffer.cursor())).shape() == id {
@@ -261,30 +261,30 @@ impl Owner<'_> {
         buffer.reset();
         cached.forget_refills();
         partial.append(spans, self.take_waiting(id));
-        self.cache().note_uncached(usize::MAX);
-        self.sweeper().return_spans(central, id, without_free, self.sweeper().returned_spans(partial));
-        self.sweeper().add_freed(central, id, cached.freed.take());
+        self.cache.note_uncached(usize::MAX);
+        central.return_spans(id, without_free, central.sort_returned(partial));
+        central.add_freed(id, cached.freed.take());
     }
 
     /// Calls `f` with each list of the mutator's spans, and whether they may have free cells.
     pub(crate) fn for_each_list(&self, mut f: impl FnMut(SpanList, bool)) {
-        self.cache().for_each_active(|id| {
-            let cached = self.cache().cached(id);
+        self.cache.for_each_active(|id| {
+            let cached = self.cache.cached(id);
             f(cached.spans.get(), true);
             f(cached.without_free(), false);
         });
-        let swept = self.cache().swept_spans().get();
+        let swept = self.cache.swept_spans().get();
         f(swept.partial, true);
         f(swept.full, false);
     }
 
     /// Calls `f` with the first page of each span that it allocates from.
     pub(crate) fn for_each_own_span(&self, mut f: impl FnMut(PageIndex)) {
-        self.cache().for_each_active(|id| self.buffer(id).span().into_iter().for_each(&mut f));
+        self.cache.for_each_active(|id| self.buffer(id).span().into_iter().for_each(&mut f));
     }
 
     /// The number of cached pages.
     pub(crate) fn cached_pages(&self) -> PageCount {
-        self.cache().pages().count()
+        self.cache.pages().count()
     }
 }

@@ -3,10 +3,15 @@
 //! bit is a free cell. Invariant: classes with a pattern have spans of one page, so one pattern fits them all. Larger
 //! cells are few and tested one by one.
 
+use crate::alloc::alloc_buffer::{AllocBuffer, chain};
 use crate::granule::GRANULE;
+use crate::layout::shape::{ScanKind, SmallShape};
 use crate::layout::size_class::SizeClass;
 use crate::marks::{Marks, PAGE_WORDS};
+use crate::space::Space;
 use core::ops::Range;
+use heapwood_layout::WORD;
+use heapwood_pages::PageIndex;
 
 /// The largest cell size with a pattern.
 const MAX_PATTERN: usize = 512;
@@ -39,6 +44,87 @@ pub(crate) fn free_run(marks: &Marks, class: SizeClass, cells: Range<usize>) -> 
     match STARTS.get(class.index()) {
         Some(pattern) => marks.next_run(cells.start, cells.end, pattern),
         None => marks.next_run_of_large(cells.start, cells.end, class.cell_size()),
+    }
+}
+
+impl Space {
+    /// Moves `buffer` to the next run of free cells of its span, which begins at `page`; false if there is none. The
+    /// cells are zero where they may hold pointers, unless each is written as a `whole`.
+    #[inline]
+    pub(crate) fn next_run(
+        &self,
+        buffer: &AllocBuffer,
+        page: PageIndex,
+        shape: SmallShape<'_>,
+        whole: bool,
+    ) -> bool {
+        let (heap, class) = (&self.sweeper.heap, shape.size_class());
+        let span = heap.spans.own(page);
+        let mut run = free_run(&heap.marks, class, buffer.limit()..span.cells_end());
+        if run.is_empty() {
+            return false;
+        }
+        if self.single_cells {
+            run.end = run.start + class.cell_size();
+        }
+        debug_assert!(run.len().is_multiple_of(class.cell_size()));
+        if self.must_zero(shape, whole) && !span.is_fresh() {
+            // SAFETY: the run's cells are free, and this thread owns the span.
+            unsafe { (run.start as *mut u8).write_bytes(0, run.len()) };
+        }
+        buffer.set_run(run);
+        true
+    }
+
+    /// Moves `buffer` to the next run of free cells of its span, as [`next_run`](Self::next_run), of at most `bytes` bytes or one cell.
+    /// The first word of each cell holds the address of the next one, that of the last 0; other words are zero where they may
+    /// hold pointers. Both in one pass.
+    pub(crate) fn next_chain(
+        &self,
+        buffer: &AllocBuffer,
+        page: PageIndex,
+        shape: SmallShape<'_>,
+        bytes: usize,
+    ) -> bool {
+        let (heap, class) = (&self.sweeper.heap, shape.size_class());
+        let span = heap.spans.own(page);
+        let mut run = free_run(&heap.marks, class, buffer.limit()..span.cells_end());
+        if run.is_empty() {
+            return false;
+        }
+        let most = if self.single_cells { 1 } else { (bytes / class.cell_size()).max(1) };
+        run.end = run.end.min(run.start + most * class.cell_size());
+        // SAFETY: the run's cells are free, and this thread owns the span.
+        unsafe { chain(run.clone(), class.cell_size(), self.must_zero(shape, false) && !span.is_fresh()) };
+        buffer.set_run(run);
+        true
+    }
+
+    /// Whether free cells must be zero before they are allocated.
+    #[inline]
+    fn must_zero(&self, shape: SmallShape<'_>, whole: bool) -> bool {
+        match shape.kind() {
+            ScanKind::NoPointers => false,
+            ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => !whole,
+            // The room behind a value may look like another value.
+            ScanKind::Program => !(whole && self.is_one_value(shape)),
+            ScanKind::Slice
+            | ScanKind::Conservative
+            | ScanKind::AmbiguousMask
+            | ScanKind::AmbiguousPrefix
+            | ScanKind::Trace
+            | ScanKind::Bits
+            | ScanKind::Numbered
+            | ScanKind::Ephemeron
+            | ScanKind::Arena => true,
+        }
+    }
+
+    /// Whether a cell of a program's shape has one element and no room for another.
+    fn is_one_value(&self, shape: SmallShape<'_>) -> bool {
+        // SAFETY: the shape was looked up here.
+        let Some(nest) = (unsafe { self.shapes.nest_of(&shape) }) else { return false };
+        shape.header == 0 && nest.words() > shape.cell_size as u64 / WORD as u64 / 2
     }
 }
 

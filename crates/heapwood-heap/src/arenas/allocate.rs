@@ -145,7 +145,7 @@ impl Owner<'_> {
 
     /// Whether the arena makes room for one value at a time.
     fn is_single(&self, arena: &ArenaHeader) -> bool {
-        self.has_single_cell_runs() || arena.has(SINGLE)
+        self.space.single_cells || arena.has(SINGLE)
     }
 
     /// The chunk that an arena allocates from.
@@ -154,7 +154,7 @@ impl Owner<'_> {
     }
 
     pub(super) fn span_at(&self, address: usize) -> &Span {
-        let spans = self.heap().spans();
+        let spans = &self.heap().spans;
         spans.at(spans.page_of(address))
     }
 
@@ -166,7 +166,7 @@ impl Owner<'_> {
         while size < HUGE_CHUNK && pages_of(size).bytes() <= has {
             size += 1;
         }
-        if size > 1 && sweeper.chunks().lock().has(HUGE_CHUNK) {
+        if size > 1 && sweeper.chunks.lock().has(HUGE_CHUNK) {
             size = HUGE_CHUNK;
         }
         self.continue_in_chunk(arena, size)
@@ -188,7 +188,7 @@ impl Owner<'_> {
     fn continue_in_chunk(&self, arena: &ArenaHeader, size: usize) -> Result<(), SpaceError> {
         // First of all: the current chunk is then the newest old one.
         self.activate_arena(arena);
-        let (sweeper, spans, has) = (self.sweeper(), self.heap().spans(), arena.bytes.get());
+        let (sweeper, spans, has) = (self.sweeper(), &self.heap().spans, arena.bytes.get());
         let page = sweeper.take_chunk(size, arena.number())?;
         self.close_chunk(arena);
         let chunk = ArenaChunk::of(spans.at(page));
@@ -232,7 +232,7 @@ impl Owner<'_> {
         self.write_bits(arena);
         let (cursor, next) = (arena.cursor(), arena.cursor().next_multiple_of(GRANULE));
         if cursor != next && next <= arena.real_limit.get() {
-            let bits = self.heap().pointer_bits();
+            let bits = &self.heap().pointer_bits;
             // SAFETY: the words are this arena's, which this thread owns, and no marking visits them before the frontier
             // has passed them.
             unsafe {
@@ -249,7 +249,7 @@ impl Owner<'_> {
         if start == cursor {
             return;
         }
-        let (bits, words) = (self.heap().pointer_bits(), layout.words());
+        let (bits, words) = (&self.heap().pointer_bits, layout.words());
         let most = MOST_AT_ONCE / arena.step() * arena.step();
         for at in (start..cursor).step_by(most) {
             let end = cursor.min(at + most);
@@ -271,7 +271,7 @@ impl Owner<'_> {
         if !arena.has(ACTIVE) {
             arena.set(ACTIVE, true);
             arena.resumed.set(arena.newest.get());
-            self.cache().arenas().add_active(arena);
+            self.cache.arenas().add_active(arena);
         }
     }
 }

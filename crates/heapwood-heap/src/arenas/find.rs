@@ -76,7 +76,7 @@ impl<'s> MarkedArenaChunk<'s> {
 impl PageHeap {
     /// The arena chunk at an address.
     pub(crate) fn find_arena_chunk(&self, address: Address) -> Option<ArenaChunk<'_>> {
-        let spans = self.spans();
+        let spans = &self.spans;
         if !spans.contains(address) {
             return None;
         }

@@ -22,9 +22,9 @@ use heapwood_pages::{PageCount, PageIndex, PageRun};
 impl Sweeper {
     /// Takes a chunk of a size for an arena; its ring has only itself.
     pub(super) fn take_chunk(&self, size: usize, arena: u64) -> Result<PageIndex, SpaceError> {
-        let (heap, spans) = (self.heap(), self.heap().spans());
+        let (heap, spans) = (&self.heap, &self.heap.spans);
         let reused = loop {
-            match self.chunks().lock().free[size].pop(spans) {
+            match self.chunks.lock().free[size].pop(spans) {
                 None if size != QUARTER => break None,
                 None => {}
                 found => break found,
@@ -40,9 +40,9 @@ impl Sweeper {
             }
         };
         if fresh && size == HUGE_CHUNK {
-            heap.memory().prepare_chunk(page, count);
+            heap.memory.prepare_chunk(page, count);
         }
-        let cycle = heap.marks().cycle();
+        let cycle = heap.marks.cycle();
         let span = Span::of_chunk(spans.address_of(page), count, ShapeId::ARENA, (cycle, fresh), arena);
         debug_assert!(reused.is_none_or(|page| ArenaChunk::of(spans.at(page)).state() == ArenaState::Free));
         // SAFETY: the pages were taken for this, by no other thread, and the kind is the shape's.
@@ -57,7 +57,7 @@ impl Sweeper {
         chunk.set_next(page.0 as u32);
         spans.young_pages().set(page, count, epoch_of(cycle) | IN_ARENA);
         spans.large().add_new(page);
-        let mut chunks = self.chunks().lock();
+        let mut chunks = self.chunks.lock();
         chunks.in_use += count.0;
         chunks.all += if reused.is_some() { 0 } else { count.0 };
         Ok(page)
@@ -65,14 +65,14 @@ impl Sweeper {
 
     /// Splits a new huge chunk, with a huge page behind it, into four free ones.
     fn split_chunk(&self) -> Result<(), SpaceError> {
-        let (heap, spans, count) = (self.heap(), self.heap().spans(), pages_of(QUARTER));
+        let (heap, spans, count) = (&self.heap, &self.heap.spans, pages_of(QUARTER));
         let run = self.take_chunk_pages(HUGE_CHUNK)?;
         heap.stay_within_limit(run.count);
         let fresh = run.scavenged == run.count;
         if fresh {
-            heap.memory().prepare_chunk(run.first, run.count);
+            heap.memory.prepare_chunk(run.first, run.count);
         }
-        let mut chunks = self.chunks().lock();
+        let mut chunks = self.chunks.lock();
         chunks.all += run.count.0;
         for part in (0..4).rev() {
             let page = PageIndex(run.first.0 + part * count.0);
@@ -80,7 +80,7 @@ impl Sweeper {
             // SAFETY: the pages were taken for this, by no other thread, and the kind is the shape's.
             unsafe { spans.add(page, span, ScanKind::Arena) };
             let chunk = ArenaChunk::of(spans.at(page));
-            spans.at(page).end_chunk(heap.marks().full_cycle());
+            spans.at(page).end_chunk(heap.marks.full_cycle());
             if fresh {
                 spans.at(page).set_fresh();
             }
@@ -93,11 +93,11 @@ impl Sweeper {
 
     /// Takes pages for a chunk; those of a huge chunk fill a huge page, if possible.
     fn take_chunk_pages(&self, size: usize) -> Result<PageRun, SpaceError> {
-        let (heap, count) = (self.heap(), pages_of(size));
+        let (heap, count) = (&self.heap, pages_of(size));
         if size != HUGE_CHUNK {
-            return self.take_pages(CacheTarget::Uncached, count);
+            return heap.take_pages(self, CacheTarget::Uncached, count);
         }
-        let aligned = || heap.pages().allocate_aligned(count).ok();
+        let aligned = || heap.pages.allocate_aligned(count).ok();
         loop {
             {
                 let mut central = self.lock();
@@ -114,7 +114,7 @@ impl Sweeper {
             }
             // Under a limit sweeping makes room; if the heap may not grow, any pages will do.
             if !self.sweep_some(Sweeping::Allocation) {
-                return self.take_pages(CacheTarget::Uncached, count);
+                return heap.take_pages(self, CacheTarget::Uncached, count);
             }
         }
     }
@@ -124,17 +124,16 @@ impl Sweeper {
     /// not visit old objects, the chunk is quarantined; so it is if a concurrent marking may have missed a pointer
     /// into it, because it was made and abandoned meanwhile.
     pub(crate) fn free_dead_chunk(&self, page: PageIndex) -> Option<PageCount> {
-        let spans = self.heap().spans();
-        let quarantines =
-            self.heap().marks().is_after_young() || ArenaChunk::of(spans.at(page)).is_abandoned();
+        let spans = &self.heap.spans;
+        let quarantines = self.heap.marks.is_after_young() || ArenaChunk::of(spans.at(page)).is_abandoned();
         self.unmake_arena_chunk(page);
-        if quarantines || !self.chunks().lock().wanted {
+        if quarantines || !self.chunks.lock().wanted {
             self.quarantine_chunk(page, quarantines);
             return None;
         }
         let count = spans.at(page).pages();
         spans.remove_chunk(page);
-        let mut chunks = self.chunks().lock();
+        let mut chunks = self.chunks.lock();
         chunks.in_use -= count.0;
         chunks.all -= count.0;
         Some(count)
@@ -146,26 +145,26 @@ impl Sweeper {
         if !self.take_large(page) {
             return;
         }
-        self.heap().spans().large().see(page);
+        self.heap.spans.large().see(page);
         self.unmake_arena_chunk(page);
         if promised {
-            ArenaChunk::of(self.heap().spans().at(page)).note_promised();
+            ArenaChunk::of(self.heap.spans.at(page)).note_promised();
         }
         self.quarantine_chunk(page, quarantines);
     }
 
     /// Puts a chunk that is no object any more into quarantine, or into the pool.
     fn quarantine_chunk(&self, page: PageIndex, quarantines: bool) {
-        let (heap, span) = (self.heap(), self.heap().spans().at(page));
+        let (heap, span) = (&self.heap, self.heap.spans.at(page));
         if !quarantines {
             return self.put_chunk(page, false);
         }
-        let protects = self.protects() && self.chunks().lock().protected.add();
-        let is = heap.memory().rest(page, span.pages(), protects);
+        let protects = self.protect && self.chunks.lock().protected.add();
+        let is = heap.memory.rest(page, span.pages(), protects);
         if is.protected {
             ArenaChunk::of(span).note_protected();
         } else if protects {
-            self.chunks().lock().protected.remove();
+            self.chunks.lock().protected.remove();
         }
         if is.empty {
             span.set_fresh();
@@ -180,12 +179,12 @@ impl Sweeper {
     /// Clears the marks that a marking made through pointers into chunks without an arena. The marking is over, and the
     /// heap still stopped. Returns the number of chunks and words of bits that it looks at.
     pub(crate) fn forget_dangling_marks(&self) -> usize {
-        if !self.dangling_marks().swap(false, Ordering::Relaxed) {
+        if !self.dangling_marks.swap(false, Ordering::Relaxed) {
             return 0;
         }
         let mut visited = 0;
-        let (spans, marks) = (self.heap().spans(), self.heap().marks());
-        self.chunks().lock().for_each(spans, |page, _| {
+        let (spans, marks) = (&self.heap.spans, &self.heap.marks);
+        self.chunks.lock().for_each(spans, |page, _| {
             let chunk = ArenaChunk::of(spans.at(page));
             visited += 1;
             if chunk.was_met() {
@@ -199,7 +198,7 @@ impl Sweeper {
 
     /// Ends a chunk as an object, and clears its bits.
     fn unmake_arena_chunk(&self, page: PageIndex) {
-        let (spans, marks) = (self.heap().spans(), self.heap().marks());
+        let (spans, marks) = (&self.heap.spans, &self.heap.marks);
         let chunk = ArenaChunk::of(spans.at(page));
         let (start, end) = (chunk.start(), chunk.end());
         // A chunk made since the last collection has no bit.
@@ -214,7 +213,7 @@ impl Sweeper {
                     marks.clear_mark(start);
                 }
             }
-            if self.clobbers() {
+            if self.clobber {
                 (start as *mut u8).write_bytes(CLOBBER, end - start);
             }
         }
@@ -223,8 +222,8 @@ impl Sweeper {
     }
 
     fn put_chunk(&self, page: PageIndex, quarantines: bool) {
-        let spans = self.heap().spans();
-        let (chunk, mut chunks) = (ArenaChunk::of(spans.at(page)), self.chunks().lock());
+        let spans = &self.heap.spans;
+        let (chunk, mut chunks) = (ArenaChunk::of(spans.at(page)), self.chunks.lock());
         chunks.in_use -= chunk.pages().0;
         chunks.promised |= chunk.is_promised();
         chunk.set_state(if quarantines { ArenaState::Quarantined } else { ArenaState::Free });
@@ -237,9 +236,9 @@ impl Sweeper {
     /// After a full marking: releases chunks that it met no pointer into. Quarantined ones become free; free ones
     /// return their pages if they are idle, or in any case if pages are `wanted`.
     pub(crate) fn release_chunks(&self, wanted: bool) {
-        let (heap, spans) = (self.heap(), self.heap().spans());
-        let now = heap.marks().full_cycle();
-        let mut chunks = self.chunks().lock();
+        let (heap, spans) = (&self.heap, &self.heap.spans);
+        let now = heap.marks.full_cycle();
+        let mut chunks = self.chunks.lock();
         (chunks.wanted, chunks.trimmed_in) = (wanted, now);
         let mut kept = ChunkStack::EMPTY;
         while let Some(page) = chunks.quarantined.pop(spans) {
@@ -247,7 +246,7 @@ impl Sweeper {
             match chunk.take_met() || chunk.freed_in() == now {
                 true => kept.push(spans, page),
                 // If the kernel declines, the chunk stays in quarantine, and a part of it may be written.
-                false if !heap.memory().wake(page, chunk.pages(), chunk.quarantined()) => {
+                false if !heap.memory.wake(page, chunk.pages(), chunk.quarantined()) => {
                     spans.at(page).clear_fresh();
                     kept.push(spans, page);
                 }
@@ -279,7 +278,7 @@ impl Sweeper {
                 }
                 spans.remove_chunk(page);
                 chunks.all -= pages_of(size).0;
-                let freed = heap.pages().free(page, pages_of(size));
+                let freed = heap.pages.free(page, pages_of(size));
                 debug_assert!(freed.is_ok());
             }
             // Restores the order of the stack.
@@ -294,15 +293,15 @@ impl Sweeper {
     /// Releases the memory of free chunks that were not needed since the last call, if `releases`; returns the bytes
     /// that may have been resident.
     pub(crate) fn release_idle_chunks(&self, releases: bool) -> usize {
-        let (heap, spans) = (self.heap(), self.heap().spans());
-        let (mut chunks, mut released) = (self.chunks().lock(), 0);
+        let (heap, spans) = (&self.heap, &self.heap.spans);
+        let (mut chunks, mut released) = (self.chunks.lock(), 0);
         for size in 0..SIZES {
             let stack = &mut chunks.free[size];
             let skip = if releases { stack.len - stack.idle.min(stack.len) } else { stack.len };
             stack.idle = stack.len;
             for page in stack.pages(spans).skip(skip as usize) {
                 // SAFETY: no arena has the chunk as long as the lock is held.
-                if !spans.at(page).is_fresh() && unsafe { heap.memory().release(page, pages_of(size)) } {
+                if !spans.at(page).is_fresh() && unsafe { heap.memory.release(page, pages_of(size)) } {
                     spans.at(page).set_fresh();
                     stack.without_memory += pages_of(size).0;
                     released += pages_of(size).bytes();
@@ -315,8 +314,8 @@ impl Sweeper {
     /// Bytes of chunks that the next `release_chunks` may turn into free pages: it could not yet, was not asked to, or
     /// is about to be called, as mutators run before it is.
     pub(crate) fn reclaimable_chunk_bytes(&self) -> usize {
-        let (spans, now, mut bytes) = (self.heap().spans(), self.heap().marks().full_cycle(), 0);
-        let chunks = self.chunks().lock();
+        let (spans, now, mut bytes) = (&self.heap.spans, self.heap.marks.full_cycle(), 0);
+        let chunks = self.chunks.lock();
         chunks.for_each(spans, |page, state| {
             let chunk = ArenaChunk::of(spans.at(page));
             let is_new = chunk.freed_in() == now || chunks.trimmed_in != now;
@@ -329,7 +328,7 @@ impl Sweeper {
 
     /// Whether free chunks have memory.
     pub(crate) fn has_free_chunks(&self) -> bool {
-        let (spans, chunks) = (self.heap().spans(), self.chunks().lock());
+        let (spans, chunks) = (&self.heap.spans, self.chunks.lock());
         chunks.free.iter().flat_map(|stack| stack.pages(spans)).any(|page| !spans.at(page).is_fresh())
     }
 
@@ -337,7 +336,7 @@ impl Sweeper {
     fn take_large(&self, page: PageIndex) -> bool {
         // A quarantined chunk still has its span. If a collection has wrongly freed a chunk of an arena, no thread
         // would set its start bit again, so this checks the state.
-        let spans = self.heap().spans();
+        let spans = &self.heap.spans;
         spans.large().take(page)
             || self.take_when_put_back(page, || ArenaChunk::of(spans.at(page)).is_in_use())
     }

@@ -15,22 +15,22 @@ fn free_bytes(heap: &PageHeap, span: &Span) -> usize {
 
 /// Bytes that mutators own and do not use, in a stopped heap whose mutators have published their cursors.
 pub(crate) fn unused(sweeper: &Sweeper) -> usize {
-    let (heap, mut central) = (sweeper.heap(), sweeper.lock());
+    let (heap, mut central) = (&sweeper.heap, sweeper.lock());
     let (mut free, mut pages) = (0, 0);
-    for (_, span) in heap.spans().iter() {
+    for (_, span) in heap.spans.iter() {
         pages += span.pages().0;
         // No mutator owns a large object, alive or dead.
         free += if span.cell_size() == 0 { 0 } else { free_bytes(heap, span) };
     }
     let mut next = central.next_listed(1);
     while let Some(shape) = next {
-        for Listed { list, .. } in sweeper.lists(&mut central, shape).all() {
-            for (page, _) in list.walk(heap.spans()) {
-                free -= free_bytes(heap, heap.spans().at(page));
+        for Listed { list, .. } in central.lists(shape).all() {
+            for (page, _) in list.walk(&heap.spans) {
+                free -= free_bytes(heap, heap.spans.at(page));
             }
         }
         next = central.next_listed(shape.index() as u32 + 1);
     }
-    let cached = heap.pages().in_use().0 - pages - central.unfinished().0;
+    let cached = heap.pages.in_use().0 - pages - central.unfinished().0;
     free + PageCount(cached).bytes()
 }

@@ -106,7 +106,7 @@ impl ClassParts {
     fn add_cells(&mut self, heap: &PageHeap, span: &Span, holder: Holder) {
         let (cell, pages) = (span.object_bytes(), span.pages().bytes());
         // Of a span that was swept in another cycle the fresh range says nothing, or is empty.
-        let fresh = match span.is_swept_in(heap.marks().cycle()) {
+        let fresh = match span.is_swept_in(heap.marks.cycle()) {
             true => span.fresh_range_start()..span.frontier(),
             false => span.cells_start()..span.cells_start(),
         };
@@ -136,10 +136,10 @@ impl ClassParts {
     fn add_large(&mut self, heap: &PageHeap, span: &Span) {
         let (start, pages) = (span.cells_start(), span.pages().bytes());
         let object = span.object_bytes();
-        *match (heap.exists(span, start), heap.marks().is_allocated(start)) {
+        *match (heap.exists(span, start), heap.marks.is_allocated(start)) {
             (true, true) => &mut self.old,
             (true, false) => &mut self.young,
-            (false, _) if heap.freed().is_freed(start) => &mut self.freed,
+            (false, _) if heap.freed.is_freed(start) => &mut self.freed,
             (false, _) => &mut self.unswept,
         } += object;
         self.tails += pages - object;
@@ -166,7 +166,7 @@ impl Bits {
         let start = span.cells_start();
         let mut bits = Bits { old: 0, freed: 0, known_in_fresh: 0, below_fresh: 0 };
         for at in (start..start + span.pages().bytes()).step_by(Marks::WORD_BYTES) {
-            let (allocated, freed) = (heap.marks().allocated_word(at), heap.freed().word_at(at));
+            let (allocated, freed) = (heap.marks.allocated_word(at), heap.freed.word_at(at));
             let (below, in_fresh) =
                 (Marks::bits_in(at, start..fresh.start), Marks::bits_in(at, fresh.clone()));
             bits.old += ones(allocated & !freed);
@@ -195,8 +195,8 @@ impl SpaceParts {
             backed: 0,
         };
         parts.add_central(sweeper);
-        owners.for_each(|owner| parts.add_owner(sweeper.heap(), &owner));
-        parts.add_large(sweeper.heap());
+        owners.for_each(|owner| parts.add_owner(&sweeper.heap, &owner));
+        parts.add_large(&sweeper.heap);
         parts.add_pages(sweeper);
         parts
     }
@@ -223,14 +223,14 @@ impl SpaceParts {
     /// Adds the spans that no mutator has. The lists of one shape at a time are copied under the lock: nobody changes
     /// them in a stopped heap, and a walk under it would count as a long hold.
     fn add_central(&mut self, sweeper: &Sweeper) {
-        let spans = sweeper.heap().spans();
+        let spans = &sweeper.heap.spans;
         let mut next = sweeper.lock().next_listed(1);
         while let Some(shape) = next {
-            let lists = sweeper.lists(&mut sweeper.lock(), shape);
+            let lists = *sweeper.lock().lists(shape);
             for listed in lists.all() {
                 let holder = if listed.swept == Some(false) { Holder::Unswept } else { Holder::Central };
                 for (page, _) in listed.list.walk(spans) {
-                    self.add_span(sweeper.heap(), spans.at(page), holder);
+                    self.add_span(&sweeper.heap, spans.at(page), holder);
                 }
             }
             next = sweeper.lock().next_listed(shape.index() as u32 + 1);
@@ -239,7 +239,7 @@ impl SpaceParts {
 
     /// Adds what a mutator has.
     fn add_owner(&mut self, heap: &PageHeap, owner: &Owner<'_>) {
-        let spans = heap.spans();
+        let spans = &heap.spans;
         self.cached_pages += owner.cached_pages().bytes();
         owner.for_each_list(|list, _| {
             list.walk(spans).for_each(|(page, _)| self.add_span(heap, spans.at(page), Holder::Cache));
@@ -249,7 +249,7 @@ impl SpaceParts {
 
     /// Adds the large objects, and the chunks that arenas have.
     fn add_large(&mut self, heap: &PageHeap) {
-        let spans = heap.spans();
+        let spans = &heap.spans;
         for page in spans.large().starts(0..LargeObjects::words_below(spans.end())) {
             let span = spans.at(page);
             match span.shape() == ShapeId::ARENA {
@@ -261,10 +261,10 @@ impl SpaceParts {
 
     /// Adds the chunks that no arena has, and free pages.
     fn add_pages(&mut self, sweeper: &Sweeper) {
-        let (heap, spans) = (sweeper.heap(), sweeper.heap().spans());
+        let (heap, spans) = (&sweeper.heap, &sweeper.heap.spans);
         // Both at one moment: the heap's own thread releases memory of either in a stop, too.
-        let chunks = sweeper.chunks().lock();
-        let pages = heap.pages().stats();
+        let chunks = sweeper.chunks.lock();
+        let pages = heap.pages.stats();
         let (free, quarantined) = chunks.bytes_with_memory(spans);
         (self.free_arenas, self.quarantined) = (free, quarantined);
         self.free_pages = PageCount(pages.backed().0 - pages.in_use().0).bytes();

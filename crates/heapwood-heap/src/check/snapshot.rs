@@ -6,10 +6,10 @@ use heapwood_pages::{PageCount, PageIndex};
 
 /// Calls `f` with the pages of each unswept span that the last marking found empty, in a stopped heap.
 pub(crate) fn for_each_dead_span(heap: &PageHeap, mut f: impl FnMut(PageIndex, PageCount)) {
-    for (page, span) in heap.spans().iter() {
-        let start = heap.spans().address_of(page);
-        let is_empty = || heap.marks().count_allocated(start, start + span.pages().bytes()) == 0;
-        if !span.is_swept_in(heap.marks().cycle()) && is_empty() {
+    for (page, span) in heap.spans.iter() {
+        let start = heap.spans.address_of(page);
+        let is_empty = || heap.marks.count_allocated(start, start + span.pages().bytes()) == 0;
+        if !span.is_swept_in(heap.marks.cycle()) && is_empty() {
             f(page, span.pages());
         }
     }

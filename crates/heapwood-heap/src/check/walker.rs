@@ -34,9 +34,9 @@ impl<'h> Walker<'h> {
 
     /// Checks everything that can be recomputed.
     pub(crate) fn run<'m>(mut self, owners: impl Iterator<Item = Owner<'m>>) -> Result<(), ValidationError> {
-        let heap = self.sweeper.heap();
-        let (mut central, end) = (self.sweeper.lock(), heap.spans().end());
-        let pages_agree = heap.pages().is_valid().is_ok();
+        let heap = &self.sweeper.heap;
+        let (mut central, end) = (self.sweeper.lock(), heap.spans.end());
+        let pages_agree = heap.pages.is_valid().is_ok();
         check(pages_agree, PageIndex(0), "the page allocator's summaries disagree with its bits")?;
         self.lists(&mut central)?;
         let mut cached = central.unfinished().0;
@@ -47,7 +47,7 @@ impl<'h> Walker<'h> {
         self.large_objects()?;
         self.chunks()?;
         let (mut spans, mut in_use) = (0, 0);
-        for (page, span) in heap.spans().walk() {
+        for (page, span) in heap.spans.walk() {
             match span {
                 None => self.free_page(page)?,
                 Some(span) => {
@@ -59,18 +59,18 @@ impl<'h> Walker<'h> {
         }
         check(spans == self.listed, end, "a span is on no list, or on two")?;
         let in_use = in_use + cached;
-        check(in_use == heap.pages().in_use().0, end, "the count of pages in use is wrong")
+        check(in_use == heap.pages.in_use().0, end, "the count of pages in use is wrong")
     }
 
-    fn lists(&mut self, central: &mut Central) -> Result<(), ValidationError> {
-        let heap = self.sweeper.heap();
+    fn lists(&mut self, central: &mut Central<'_>) -> Result<(), ValidationError> {
+        let heap = &self.sweeper.heap;
         let mut next = central.next_listed(1);
         while let Some(shape) = next {
-            let lists = self.sweeper.lists(central, shape);
+            let lists = central.lists(shape);
             for Listed { list, swept, untouched, may_have_free } in lists.all() {
                 self.list(list, |span, page| {
                     check(span.shape() == shape, page, "a span is on another shape's list")?;
-                    let in_cycle = span.is_swept_in(heap.marks().cycle());
+                    let in_cycle = span.is_swept_in(heap.marks.cycle());
                     let agrees = swept.is_none_or(|swept| in_cycle == swept);
                     check(agrees, page, "a span's sweep cycle disagrees with its list")?;
                     check(
@@ -89,8 +89,8 @@ impl<'h> Walker<'h> {
 
     /// Checks a mutator's spans: swept ones on lists, and those that it allocates from.
     fn owner(&mut self, owner: &Owner<'_>) -> Result<(), ValidationError> {
-        let heap = self.sweeper.heap();
-        let swept = |span: &Span| span.is_swept_in(heap.marks().cycle());
+        let heap = &self.sweeper.heap;
+        let swept = |span: &Span| span.is_swept_in(heap.marks.cycle());
         // Cached spans may have been swept some cycles ago, if nothing was allocated from them since.
         let ready = |span: &Span| swept(span) || span.has_empty_fresh_range();
         let mut result = Ok(());
@@ -103,7 +103,7 @@ impl<'h> Walker<'h> {
         });
         owner.for_each_own_span(|page| {
             self.listed += 1;
-            let span = heap.spans().at(page);
+            let span = heap.spans.at(page);
             let right = check(swept(span), page, "a mutator allocates from an unswept span");
             result = result.clone().and(right.and(check(
                 span.is_held(),
@@ -116,7 +116,7 @@ impl<'h> Walker<'h> {
 
     /// Checks the large objects, which are on no list.
     fn large_objects(&mut self) -> Result<(), ValidationError> {
-        let spans = self.sweeper.heap().spans();
+        let spans = &self.sweeper.heap.spans;
         for page in spans.large().starts(0..LargeObjects::words_below(spans.end())) {
             check(spans.starts_large(page), page, "no large object starts where one should")?;
             self.listed += 1;
@@ -126,8 +126,8 @@ impl<'h> Walker<'h> {
 
     /// Checks the arena chunks that no arena has.
     fn chunks(&mut self) -> Result<(), ValidationError> {
-        let (spans, mut result) = (self.sweeper.heap().spans(), Ok(()));
-        self.sweeper.chunks().lock().for_each(spans, |page, state| {
+        let (spans, mut result) = (&self.sweeper.heap.spans, Ok(()));
+        self.sweeper.chunks.lock().for_each(spans, |page, state| {
             self.listed += 1;
             let chunk = ArenaChunk::of(spans.at(page));
             let begins = spans.entry(page).is(ScanKind::Arena) && spans.entry(page).back().0 == 0;
@@ -143,7 +143,7 @@ impl<'h> Walker<'h> {
 
     /// Checks that the chunk's next in the ring is a chunk in use of the same arena.
     fn ring(&self, page: PageIndex, chunk: ArenaChunk<'_>) -> Result<(), ValidationError> {
-        let spans = self.sweeper.heap().spans();
+        let spans = &self.sweeper.heap.spans;
         let next = PageIndex(chunk.next() as usize);
         let is_chunk = spans.entry(next).is(ScanKind::Arena) && spans.entry(next).back().0 == 0;
         let follows = is_chunk && {
@@ -161,7 +161,7 @@ impl<'h> Walker<'h> {
         list: SpanList,
         each: impl Fn(&Span, PageIndex) -> Result<(), ValidationError>,
     ) -> Result<(), ValidationError> {
-        let spans = self.sweeper.heap().spans();
+        let spans = &self.sweeper.heap.spans;
         let mut met = 0;
         for (page, right) in list.walk(spans) {
             let entry = spans.entry(page);
@@ -175,18 +175,18 @@ impl<'h> Walker<'h> {
     }
 
     fn free_page(&self, page: PageIndex) -> Result<(), ValidationError> {
-        let (marks, start) = (self.sweeper.heap().marks(), self.sweeper.heap().spans().address_of(page));
+        let (marks, start) = (&self.sweeper.heap.marks, self.sweeper.heap.spans.address_of(page));
         let clear = marks.count_allocated(start, start + PAGE_SIZE) == 0;
         check(clear, page, "a free page has allocation bits")?;
         check(marks.marks_clear(start, start + PAGE_SIZE), page, "a free page has mark bits")
     }
 
     fn span(&self, page: PageIndex, span: &Span) -> Result<(), ValidationError> {
-        let heap = self.sweeper.heap();
-        let (spans, marks) = (heap.spans(), heap.marks());
+        let heap = &self.sweeper.heap;
+        let (spans, marks) = (&heap.spans, &heap.marks);
         let entry = spans.entry(page);
         check(entry.back().0 == 0, page, "a span's first page is missing")?;
-        let shape = self.shapes.get(span.shape());
+        let shape = self.shapes.shape(span.shape());
         check(entry.shape() == span.shape(), page, "a page's shape is not its span's")?;
         check(entry.is(shape.kind()), page, "a page's scan kind is not its shape's")?;
         check(span.cell_size() == shape.cell_size, page, "a span's cell size is not its shape's")?;
@@ -196,7 +196,7 @@ impl<'h> Walker<'h> {
         check(cells.contains(&frontier) && is_at_cell, page, "a frontier is not at a cell")?;
         for back in 0..span.pages().0 {
             let at = PageIndex(page.0 + back);
-            let in_use = heap.pages().with(|pages| pages.is_in_use(at));
+            let in_use = heap.pages.with(|pages| pages.is_in_use(at));
             check(in_use, at, "a span's page is free in the page bitmap")?;
             let e = spans.entry(at);
             let agrees = e.back().0 == back && e.shape() == span.shape() && e.kind() == entry.kind();
@@ -218,7 +218,7 @@ impl<'h> Walker<'h> {
         let swept = span.is_swept_in(marks.cycle());
         let is_young = spans.young_pages().get(page) & EPOCH == epoch_of(marks.cycle());
         // An object in a freed cell gets its bit at once.
-        let no_old = all == 0 || heap.freed().are_in_use();
+        let no_old = all == 0 || heap.freed.are_in_use();
         check(!is_young || swept && no_old, page, "a young page is part of a span with old objects")?;
         if marks.is_concurrent_marking() {
             let agree = marks.marks_are_allocated(start, end);

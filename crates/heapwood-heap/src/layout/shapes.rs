@@ -21,13 +21,15 @@ use heapwood_os::{
 const STEP: usize = 512;
 
 /// The shapes of a heap.
-pub(crate) struct Shapes {
+pub struct Shapes {
     shapes: MappedArray<Shape>,
     /// The numbers in use, 0 included.
     count: AtomicU32,
     programs: Programs,
-    /// One of them has a trace function.
+    /// One of them has a trace function, or is about to be registered.
     traces: AtomicBool,
+    /// The words of one may be pointers and may be anything.
+    is_conservative: AtomicBool,
     registering: Lock<ShapeRegistration, SHAPES>,
 }
 
@@ -51,6 +53,7 @@ impl Shapes {
             count: AtomicU32::new(WELL_KNOWN),
             programs: Programs::new(kernel)?,
             traces: AtomicBool::new(false),
+            is_conservative: AtomicBool::new(false),
             registering: Lock::new(registering),
         };
         (1..WELL_KNOWN).try_for_each(|number| {
@@ -66,14 +69,32 @@ impl Shapes {
         f(self.programs.fork_lock());
     }
 
-    /// The programs of shapes.
-    pub(crate) fn programs(&self) -> &Programs {
-        &self.programs
+    /// A registered program.
+    ///
+    /// # Panics
+    /// The number is another space's.
+    pub fn program(&self, id: ProgramId) -> Program<'_> {
+        self.programs.program(id)
     }
 
-    /// Whether a shape has a trace function. A thread that has stopped all others sees that of each object that exists.
-    pub(crate) fn have_traces(&self) -> bool {
+    /// The nest of a registered program.
+    ///
+    /// # Panics
+    /// The number is another space's.
+    pub fn nest(&self, id: ProgramId) -> Nest<'_> {
+        self.programs.nest(id)
+    }
+
+    /// Whether a shape has a trace function: only these functions know what the words of their objects mean. A thread that has
+    /// stopped all others sees that of each object that exists.
+    #[inline(always)]
+    pub fn has_trace_functions(&self) -> bool {
         self.traces.load(Ordering::Relaxed)
+    }
+
+    /// Whether shapes exist whose words may be pointers and may be anything.
+    pub fn is_conservative(&self) -> bool {
+        self.is_conservative.load(Ordering::Relaxed)
     }
 
     /// The shape with a number.
@@ -81,8 +102,8 @@ impl Shapes {
     /// # Panics
     /// These did not give out the number.
     #[inline]
-    pub(crate) fn get(&self, id: ShapeId) -> &Shape {
-        let shapes = self.count();
+    pub fn shape(&self, id: ShapeId) -> &Shape {
+        let shapes = self.shape_count();
         assert!(
             (1..shapes as usize).contains(&id.index()),
             "shape {} is another heap's: this one has {shapes}",
@@ -98,20 +119,20 @@ impl Shapes {
     /// 1. These gave out the number, as they did those in their heap's page table and span descriptors.
     #[inline(always)]
     pub(crate) unsafe fn get_unchecked(&self, id: ShapeId) -> &Shape {
-        debug_assert!((1..self.count() as usize).contains(&id.index()));
+        debug_assert!((1..self.shape_count() as usize).contains(&id.index()));
         // SAFETY: shapes are committed, and written once before their number is given out (contract 1).
         unsafe { &*self.shapes.at(id.index()) }
     }
 
-    /// The first shape.
+    /// The first shape, for a marking loop to index by the shape numbers of page entries.
     #[inline(always)]
-    pub(crate) fn as_ptr(&self) -> *const Shape {
+    pub fn shapes(&self) -> *const Shape {
         self.shapes.as_ptr()
     }
 
-    /// The numbers in use, 0 included.
+    /// The number of shapes, with number 0.
     #[inline(always)]
-    pub(crate) fn count(&self) -> u32 {
+    pub fn shape_count(&self) -> u32 {
         self.count.load(Ordering::Acquire)
     }
 
@@ -120,7 +141,7 @@ impl Shapes {
     /// # Safety
     /// 1. The shape is one of these.
     #[inline]
-    pub(crate) unsafe fn nest_of(&self, shape: &Shape) -> Option<Nest<'_>> {
+    pub unsafe fn nest_of(&self, shape: &Shape) -> Option<Nest<'_>> {
         // SAFETY: contract 1: the program was looked up when the shape was made.
         shape.program().map(|id| unsafe { self.programs.nest_unchecked(id) })
     }
@@ -134,8 +155,12 @@ impl Shapes {
         shape.program().map(|id| unsafe { self.programs.program_unchecked(id) })
     }
 
-    /// Registers a program; returns its number.
-    pub(crate) fn register_program(&self, program: Program<'_>) -> Result<ProgramId, Refusal> {
+    /// The number of a program for [`Scan::Program`].
+    ///
+    /// # Errors
+    /// It needs too many loops and is too large to be unrolled, there are too many programs, or the kernel gives no
+    /// memory. Nothing is registered then.
+    pub fn register_program(&self, program: Program<'_>) -> Result<ProgramId, Refusal> {
         self.programs.register(program)
     }
 
@@ -147,6 +172,14 @@ impl Shapes {
         scan: Scan,
         commit: impl Fn(Range<usize>) -> Result<(), OsError>,
     ) -> Result<ShapeId, Refusal> {
+        // Before there is an object of the shape.
+        match scan {
+            Scan::Layout(Layout::Trace(_)) | Scan::Trace { .. } => self.traces.store(true, Ordering::Relaxed),
+            Scan::Layout(Layout::Conservative) | Scan::AmbiguousMask(_) | Scan::AmbiguousPrefix(_) => {
+                self.is_conservative.store(true, Ordering::Relaxed);
+            }
+            _ => {}
+        }
         let scan = match scan {
             Scan::Unregistered { header, program } => {
                 let program = self.register_program(program)?;
@@ -168,14 +201,11 @@ impl Shapes {
         if let Some(number) = registering.index.find(wanted.hash(), same) {
             return Ok(ShapeId::from_index(number));
         }
-        let count = self.count();
+        let count = self.shape_count();
         if count as usize >= MAX_SHAPES {
             return Err(Refusal::ManyShapes);
         }
-        let traces = wanted.trace().is_some();
         self.add(&mut registering, count, wanted, commit)?;
-        // Before there is an object of the shape.
-        self.traces.fetch_or(traces, Ordering::Relaxed);
         self.count.store(count + 1, Ordering::Release);
         Ok(ShapeId::from_index(count))
     }

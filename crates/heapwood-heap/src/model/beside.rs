@@ -38,17 +38,17 @@ impl Shared {
     }
 
     fn heap(&self) -> &PageHeap {
-        self.world.sweeper().heap()
+        &self.world.sweeper().heap
     }
 
     /// Watches the first page's entry and descriptor, and those of another page; and the bits of the first cell.
     fn watch(&self, other: PageIndex) -> Watch {
-        let (watch, spans) = (Watch::new(), self.heap().spans());
+        let (watch, spans) = (Watch::new(), &self.heap().spans);
         spans.watch(&watch, FIRST);
         if other != FIRST {
             spans.watch_entry(&watch, other);
         }
-        self.heap().marks().watch_allocated(&watch, spans.address_of(FIRST));
+        self.heap().marks.watch_allocated(&watch, spans.address_of(FIRST));
         watch
     }
 }
@@ -69,25 +69,25 @@ struct Slice<'w> {
 
 impl<'w> Slice<'w> {
     fn begin(heap: &'w PageHeap) -> Self {
-        let spans = heap.spans();
-        let view = MarkingView::new(heap.marks(), spans);
+        let spans = &heap.spans;
+        let view = MarkingView::new(&heap.marks, spans);
         Slice { heap, view, entries: spans.entries(), committed_end: spans.committed_end() }
     }
 
     fn is_edge(&self, word: usize) -> bool {
-        word.wrapping_sub(self.heap.spans().base()) < self.committed_end
+        word.wrapping_sub(self.heap.spans.base()) < self.committed_end
     }
 
     fn entry(&self, address: usize) -> PageEntry {
         // SAFETY: an edge lies below the committed end.
-        unsafe { PageEntry::load(self.entries.add(self.heap.spans().page_of(address).0)) }
+        unsafe { PageEntry::load(self.entries.add(self.heap.spans.page_of(address).0)) }
     }
 
     /// Whether the marker would mark what the edge leads to. No model has arenas.
     fn in_snapshot(&self, edge: usize) -> bool {
         // SAFETY: an edge lies below the committed end.
         let is_old = unsafe { self.view.is_allocated_in_heap(edge) };
-        is_old && !self.heap.freed().is_freed(edge)
+        is_old && !self.heap.freed.is_freed(edge)
     }
 }
 
@@ -132,7 +132,7 @@ fn a_new_object_has_its_page(world: fn() -> Arc<World>, by_address: bool) {
                 assert_eq!(object, first);
                 maker.slot.store(object, Relaxed);
                 if mutant::is(mutant::ENTRY_LATE) {
-                    maker.heap().spans().set_late(FIRST, ScanKind::NoPointers);
+                    maker.heap().spans.set_late(FIRST, ScanKind::NoPointers);
                 }
             });
         });
@@ -145,7 +145,7 @@ fn a_new_object_has_its_page(world: fn() -> Arc<World>, by_address: bool) {
             MET.fetch_add(1, Relaxed);
             let entry = slice.entry(object);
             assert!(entry.kind() == Some(ScanKind::NoPointers) && entry.shape() == ONE, "an earlier entry");
-            let span = shared.heap().spans().find(Address::new(object)).unwrap();
+            let span = shared.heap().spans.find(Address::new(object)).unwrap();
             assert!(span.shape() == ONE, "an earlier descriptor");
             assert_eq!(span.cell_in(Address::new(object + PAGE_SIZE)), Some(Address::new(object)));
             assert!(!slice.in_snapshot(object), "a new object has an allocation bit");
@@ -208,7 +208,7 @@ fn an_entry_has_its_descriptor() {
         if slice.entry(word).kind().is_some() {
             follow_address();
             MET.fetch_add(1, Relaxed);
-            let (span, at) = (shared.heap().spans().at(FIRST), Address::new(shared.world.first()));
+            let (span, at) = (shared.heap().spans.at(FIRST), Address::new(shared.world.first()));
             assert!(span.shape() == ONE && span.cell_in(at) == Some(at), "an earlier descriptor");
             assert_eq!(span.cell_size() as usize, span.object_bytes(), "an earlier descriptor");
         }
@@ -259,7 +259,7 @@ fn a_stray_word_leads_into(by: LookUp) {
             });
         });
         // In the second cell, which is nobody's.
-        let word = Address::new(shared.heap().spans().address_of(other) + 8);
+        let word = Address::new(shared.heap().spans.address_of(other) + 8);
         match by {
             LookUp::Old => assert_eq!(shared.heap().find_old(word), None),
             LookUp::Any => {
@@ -314,7 +314,7 @@ fn an_object_of_the_snapshot_is_freed(later: bool) {
         if slice.in_snapshot(object) {
             MET.fetch_add(1, Relaxed);
             assert!(slice.entry(object).shape() == LARGE, "another span in its place");
-            let span = shared.heap().spans().at(FIRST);
+            let span = shared.heap().spans.at(FIRST);
             let (cell, bytes) = (span.cell_size(), span.object_bytes());
             assert!(cell == 0 && bytes == super::LARGE_BYTES, "another span in its place");
         }
@@ -367,10 +367,10 @@ fn a_new_object_is_freed(by: Looker, is_first_free: bool) {
         }
         let shared = Shared::new(world);
         // The first free commits them, and says then that they exist.
-        shared.heap().freed().commit(0, shared.heap().spans().committed_end()).unwrap();
+        shared.heap().freed.commit(0, shared.heap().spans.committed_end()).unwrap();
         let watch = Watch::new();
-        shared.heap().marks().watch_allocated(&watch, object);
-        shared.heap().freed().watch(&watch, object);
+        shared.heap().marks.watch_allocated(&watch, object);
+        shared.heap().freed.watch(&watch, object);
         let free = shared.clone();
         let free = spawn(move || free.world.run(0, || free.world.free(0, object)));
         let heap = shared.heap();
@@ -380,7 +380,7 @@ fn a_new_object_is_freed(by: Looker, is_first_free: bool) {
             Looker::Word => heap.find_old(Address::new(object + 8)).is_some(),
         };
         assert!(!is_old, "a freed cell is taken for an object");
-        SEEN.fetch_add(heap.marks().is_allocated(object) as usize, Relaxed);
+        SEEN.fetch_add(heap.marks.is_allocated(object) as usize, Relaxed);
         free.join().unwrap();
     });
     assert!(SEEN.swap(0, Relaxed) > 0);

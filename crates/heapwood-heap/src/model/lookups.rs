@@ -64,7 +64,7 @@ fn a_waiting_cell_is_not_found() {
         // Its buffer has no cells left, and the freed ones come next.
         world.allocate_some(0, ONE, 1);
         world.run(0, || world.free(0, first));
-        world.sweeper().heap().freed().watch(&watch, first);
+        world.sweeper().heap.freed.watch(&watch, first);
         world.owner(0).watch_moves(&watch);
         let (making, told) = (world.clone(), given.clone());
         let maker = spawn(move || {

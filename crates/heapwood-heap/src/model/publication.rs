@@ -58,7 +58,7 @@ fn a_new_object_is_known(store: Store, load: Load) {
             }
         };
         if object != 0 {
-            let spans = shared.world.sweeper().heap().spans();
+            let spans = &shared.world.sweeper().heap.spans;
             spans.witness().know(spans.page_of(object));
         }
         maker.join().unwrap();

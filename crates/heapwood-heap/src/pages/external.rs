@@ -18,7 +18,7 @@ const MOST: usize = isize::MAX as usize;
 /// The level of one heap, and its lowest points. Its orders are relaxed: nothing is published by it, and a collection reads it
 /// in a stop.
 #[derive(Default)]
-pub(crate) struct External {
+pub struct External {
     /// What the program has told.
     told: AtomicUsize,
     /// What the heap's entries of links and finalisers take.
@@ -43,24 +43,24 @@ pub struct ExternalChange {
 
 impl External {
     /// The bytes that the program has told.
-    pub(crate) fn told(&self) -> usize {
+    pub fn told(&self) -> usize {
         self.told.load(Relaxed)
     }
 
     /// All bytes now.
-    pub(crate) fn level(&self) -> usize {
+    pub fn level(&self) -> usize {
         self.told().saturating_add(self.entries.load(Relaxed))
     }
 
     /// Sets what entries take.
-    pub(crate) fn set_entries(&self, bytes: usize) {
+    pub fn set_entries(&self, bytes: usize) {
         if bytes < self.entries.swap(bytes, Relaxed) {
             self.fell();
         }
     }
 
     /// The change in this cycle.
-    pub(crate) fn change(&self) -> ExternalChange {
+    pub fn change(&self) -> ExternalChange {
         let lowest = self.lowest.load(Relaxed);
         ExternalChange {
             fell: self.began.load(Relaxed).saturating_sub(lowest),
@@ -69,7 +69,7 @@ impl External {
     }
 
     /// What they have risen by since they were fewest after the last full collection.
-    pub(crate) fn rose_since_full(&self) -> usize {
+    pub fn rose_since_full(&self) -> usize {
         self.level().saturating_sub(self.lowest_since_full.load(Relaxed))
     }
 
@@ -115,7 +115,7 @@ impl External {
     ///
     /// # Errors
     /// There are fewer.
-    pub(crate) fn give_back(&self, bytes: usize) -> Result<(), Refusal> {
+    pub fn give_back(&self, bytes: usize) -> Result<(), Refusal> {
         let mut level = self.told();
         loop {
             let less = level.checked_sub(bytes).ok_or(Refusal::MoreThanAdded { bytes, level })?;

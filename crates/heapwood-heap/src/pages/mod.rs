@@ -3,13 +3,11 @@
 //! | module | contents |
 //! |---|---|
 //! | `external` | bytes outside the heap, which count like pages |
-//! | `first_touch` | the decision for or against huge pages |
-//! | `memory` | the reservation: commit, huge pages, release |
+//! | `memory` | the reservation: commit, the decision for or against huge pages, release |
 //! | `page_blocks` | a mutator's cached pages |
-//! | `page_heap` | the page allocator over the reservation, the tables beside it, growth, the limit |
+//! | `page_heap` | the page allocator over the reservation, the tables beside it, growth, the limit; it has the sweeper sweep before it grows |
 
 pub(crate) mod external;
-mod first_touch;
 pub(crate) mod memory;
 pub(crate) mod page_blocks;
 pub(crate) mod page_heap;

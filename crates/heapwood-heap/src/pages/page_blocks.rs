@@ -45,6 +45,16 @@ impl CacheTarget<'_> {
             CacheTarget::Long(blocks, most) => CacheTarget::Long(blocks, most.min(bound)),
         }
     }
+
+    /// Takes free pages from the allocator, if it has some.
+    pub(crate) fn take(self, pages: &SharedPages<Bits48>, count: PageCount) -> Option<PageRun> {
+        let taken = match self {
+            CacheTarget::Blocks(blocks, most) => blocks.take_from(pages, count, most),
+            CacheTarget::Long(blocks, most) => blocks.take_long_from(pages, count, most),
+            CacheTarget::Uncached => pages.allocate_uncached(count),
+        };
+        taken.ok()
+    }
 }
 
 // SAFETY: caches of zeros are empty, and need no drop.
@@ -69,7 +79,7 @@ impl PageBlocks {
     }
 
     /// Takes pages from the allocator, and caches up to `most` more that it finds with them.
-    pub(crate) fn take_from(
+    fn take_from(
         &self,
         pages: &SharedPages<Bits48>,
         count: PageCount,
@@ -79,7 +89,7 @@ impl PageBlocks {
     }
 
     /// Takes a long run from the allocator, and caches pages that follow it, up to `most` long pages in all.
-    pub(crate) fn take_long_from(
+    fn take_long_from(
         &self,
         pages: &SharedPages<Bits48>,
         count: PageCount,

@@ -13,12 +13,13 @@ use crate::layout::pointer_bits::PointerBits;
 use crate::layout::shape_id::ShapeId;
 use crate::marks::Marks;
 use crate::pages::external::External;
-use crate::pages::first_touch::FirstTouch;
-use crate::pages::memory::Memory;
+use crate::pages::memory::{FirstTouch, Memory};
+use crate::pages::page_blocks::CacheTarget;
 use crate::policy::growth;
 use crate::spans::lookup::Spans;
 use crate::spans::span::Span;
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_os::threads::sync::yield_now;
 use heapwood_os::{CachePadded, HUGE_PAGE, KernelRef, OsError};
 use heapwood_pages::{Bits48, Effort, PAGE_SIZE, PageCount, PageIndex, PageRun, ScavengePolicy, SharedPages};
 
@@ -28,6 +29,9 @@ const HUGE_TABLES: usize = (256 << 20) / PAGE_SIZE;
 const UNUSED_AT_START: usize = 1;
 /// The most pages that are released at a time: those of a huge page.
 const MOST_RELEASED: PageCount = PageCount(HUGE_PAGE / PAGE_SIZE);
+
+/// Retries of a thread that waits for pages which are being released.
+const RELEASE_PATIENCE: usize = 1000;
 
 /// No limit.
 const NO_LIMIT: usize = usize::MAX;
@@ -39,19 +43,38 @@ pub(crate) struct PageHeap {
     most: PageCount,
     /// The bytes that spans may have; [`NO_LIMIT`]: as many as there is room for.
     limit: AtomicUsize,
-    memory: Memory,
-    spans: Spans,
-    marks: Marks,
-    freed: FreedBits,
-    held: HeldBits,
-    pointer_bits: PointerBits,
-    pages: CachePadded<SharedPages<Bits48>>,
-    external: CachePadded<External>,
+    /// The reservation.
+    pub(crate) memory: Memory,
+    /// The spans.
+    pub(crate) spans: Spans,
+    /// The mark and allocation bits.
+    pub(crate) marks: Marks,
+    /// The cells that the program has freed itself.
+    pub(crate) freed: FreedBits,
+    /// The objects that the program holds.
+    pub(crate) held: HeldBits,
+    /// The records of objects in shared spans.
+    pub(crate) pointer_bits: PointerBits,
+    /// The page allocator.
+    pub(crate) pages: CachePadded<SharedPages<Bits48>>,
+    /// The bytes outside the heap.
+    pub(crate) external: CachePadded<External>,
 }
 
 /// The right to grow a page heap, and to take pages under its limit. There is one, behind the central lock.
 pub(crate) struct GrowthToken {
     touched: FirstTouch,
+    /// A request for pages failed in this cycle. Mutators flush their cached pages when the cycle ends.
+    pub(crate) pages_wanted: bool,
+}
+
+/// What a page heap asks before it grows: the sweeper.
+pub(crate) trait Reclaimer {
+    /// Sweeps some unswept spans, of which the empty ones become free pages; false if there are none.
+    fn reclaim_some(&self) -> bool;
+
+    /// Calls `f` with the right to grow, and whether other threads sweep now; no other begins meanwhile.
+    fn with_growth<R>(&self, f: impl FnOnce(&mut GrowthToken, bool) -> R) -> R;
 }
 
 /// An object found from an address inside it.
@@ -83,31 +106,7 @@ impl PageHeap {
             pages: CachePadded(SharedPages::new(kernel, reservation)?),
             external: CachePadded::default(),
         };
-        Ok((heap, GrowthToken { touched: FirstTouch::new() }))
-    }
-
-    /// The spans.
-    #[inline(always)]
-    pub(crate) fn spans(&self) -> &Spans {
-        &self.spans
-    }
-
-    /// The mark and allocation bits.
-    #[inline(always)]
-    pub(crate) fn marks(&self) -> &Marks {
-        &self.marks
-    }
-
-    /// The cells that the program has freed itself.
-    #[inline(always)]
-    pub(crate) fn freed(&self) -> &FreedBits {
-        &self.freed
-    }
-
-    /// The objects that the program holds.
-    #[inline(always)]
-    pub(crate) fn held(&self) -> &HeldBits {
-        &self.held
+        Ok((heap, GrowthToken { touched: FirstTouch::new(), pages_wanted: false }))
     }
 
     /// Prepares for objects that the program holds.
@@ -134,23 +133,6 @@ impl PageHeap {
             self.freed.begin_use();
         }
         Ok(())
-    }
-
-    /// The records of objects in shared spans.
-    #[inline(always)]
-    pub(crate) fn pointer_bits(&self) -> &PointerBits {
-        &self.pointer_bits
-    }
-
-    /// The page allocator.
-    #[inline(always)]
-    pub(crate) fn pages(&self) -> &SharedPages<Bits48> {
-        &self.pages
-    }
-
-    /// The reservation.
-    pub(crate) fn memory(&self) -> &Memory {
-        &self.memory
     }
 
     /// The size of the reservation in bytes.
@@ -181,12 +163,6 @@ impl PageHeap {
         self.limit().is_some()
     }
 
-    /// The bytes outside the heap.
-    #[inline(always)]
-    pub(crate) fn external(&self) -> &External {
-        &self.external
-    }
-
     /// The bytes that count against a limit: of pages in use, and outside the heap.
     fn counted_bytes(&self) -> usize {
         self.pages.in_use().bytes().saturating_add(self.external.level())
@@ -210,7 +186,7 @@ impl PageHeap {
 
     /// The pages that may be cached besides `count` that are taken: all but the last eighth of the limit, where every
     /// page counts and cached ones would be missing.
-    pub(crate) fn spare_below_limit(&self, _: &mut GrowthToken, count: PageCount) -> PageCount {
+    fn spare_below_limit(&self, count: PageCount) -> PageCount {
         let Some(limit) = self.limit() else { return self.most };
         let most = PageCount::from_bytes(growth::cached_below(limit)).0;
         PageCount(most.saturating_sub(self.counted_bytes() / PAGE_SIZE + count.0))
@@ -222,8 +198,87 @@ impl PageHeap {
         self.limit().is_some_and(|limit| self.counted_bytes() >= growth::cached_below(limit))
     }
 
+    /// Takes `count` free pages, and caches more for the mutator. If there are none, unswept spans are swept first; then the heap
+    /// grows.
+    ///
+    /// # Errors
+    /// The limit, the reservation or the kernel leaves no room.
+    pub(crate) fn take_pages(
+        &self,
+        sweeper: &impl Reclaimer,
+        target: CacheTarget<'_>,
+        count: PageCount,
+    ) -> Result<PageRun, SpaceError> {
+        let run = self.make_pages(sweeper, target, count)?;
+        self.stay_within_limit(PageCount(count.0 + target.most().0));
+        Ok(run)
+    }
+
+    fn make_pages(
+        &self,
+        sweeper: &impl Reclaimer,
+        target: CacheTarget<'_>,
+        count: PageCount,
+    ) -> Result<PageRun, SpaceError> {
+        if count.bytes() > self.reservation_bytes() {
+            return Err(self.no_room(count.bytes()));
+        }
+        let mut patience = RELEASE_PATIENCE;
+        loop {
+            if let Some(run) = self.try_pages(sweeper, target, count) {
+                return Ok(run);
+            }
+            // Sweep no more than needed: the rest is other threads' work as much as this one's.
+            if sweeper.reclaim_some() {
+                continue;
+            }
+            // Spans that other threads are sweeping become free in a moment.
+            let found = sweeper.with_growth(|growth, mut waits| {
+                let found = self.check_limit(growth, count.bytes()).and_then(|()| {
+                    if let Some(run) = self.take_counted(growth, count) {
+                        return Ok(Some(run));
+                    }
+                    // So do pages that are being released. But after a fork, the releasing thread may not exist in this
+                    // process.
+                    if (waits || self.pages.is_releasing()) && patience > 0 {
+                        (waits, patience) = (true, patience - 1);
+                        return Ok(None);
+                    }
+                    self.grow(growth, count)?;
+                    // Take them before another thread can.
+                    Ok(self.take_counted(growth, count))
+                });
+                match found {
+                    Err(_) if waits => Ok(None),
+                    found => found.inspect_err(|_| growth.pages_wanted = true),
+                }
+            })?;
+            match found {
+                Some(run) => return Ok(run),
+                None => yield_now(),
+            }
+        }
+    }
+
+    /// Takes free pages, if there are any, and caches some for the mutator. Under a limit the pages are counted before
+    /// they are taken, and near it none are cached.
+    fn try_pages(
+        &self,
+        sweeper: &impl Reclaimer,
+        target: CacheTarget<'_>,
+        count: PageCount,
+    ) -> Option<PageRun> {
+        if !self.is_limited() {
+            return target.take(&self.pages, count);
+        }
+        sweeper.with_growth(|growth, _| {
+            self.check_limit(growth, count.bytes()).ok()?;
+            target.at_most(self.spare_below_limit(count)).take(&self.pages, count)
+        })
+    }
+
     /// Takes free pages, if there are some and the limit allows them.
-    pub(crate) fn take_counted(&self, growth: &mut GrowthToken, count: PageCount) -> Option<PageRun> {
+    fn take_counted(&self, growth: &mut GrowthToken, count: PageCount) -> Option<PageRun> {
         self.check_limit(growth, count.bytes()).ok()?;
         self.pages.allocate_uncached(count).ok()
     }
@@ -290,11 +345,6 @@ impl PageHeap {
     /// Whether objects should have huge pages now.
     fn prefers_huge_pages(&self) -> bool {
         self.memory.prefers_huge_pages(self.spans.end())
-    }
-
-    /// Notes that the span of the pages has ended, perhaps that of a sparse object.
-    pub(crate) fn end_sparse(&self, first: PageIndex, count: PageCount) {
-        self.memory.end_sparse(first, count);
     }
 
     /// Releases the memory of one run of free pages, up to 2 MiB. Returns the bytes that may have been resident, and

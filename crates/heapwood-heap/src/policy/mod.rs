@@ -4,9 +4,7 @@
 //!
 //! | file | what it decides |
 //! |---|---|
-//! | `share` | a mutator's share of the unused bytes, and its credit until the next refill |
-//! | `refill` | the spans of a refill |
-//! | `sweep` | a mutator's part of the sweeping |
+//! | `refill` | a mutator's share of the unused bytes, its credit until the next refill, the spans of a refill, and its part of the sweeping |
 //! | `growth` | how far the heap grows, and pages near a limit |
 //! | `tunables` | the constants of all of them |
 //!
@@ -15,8 +13,6 @@
 
 pub(crate) mod growth;
 pub(crate) mod refill;
-pub(crate) mod share;
-pub(crate) mod sweep;
 mod tunables;
 
 pub(crate) use tunables::{arenas, external};

@@ -1,8 +1,54 @@
-//! The spans of a refill. A batch is at most twice the last one, and follows the demand that is expected for the shape
-//! before the mutator's share is used up, as in tcmalloc's thread caches. Invariant: a batch has at least one span.
+//! What a mutator takes at a time: its share of the unused bytes and its credit until the next refill, the spans of a refill, and
+//! its part of the sweeping for all.
+//!
+//! The mutators that refill divide what is left of the budget, and each takes its part at a time, so that the budget is used up by
+//! all at about the same time (as tcmalloc divides its cache among threads). A batch of spans is at most twice the last one, and
+//! follows the demand that is expected for the shape before the mutator's share is used up, as in tcmalloc's thread caches.
+//! Everything is swept when the budget is used up, and a mutator does not take the lock for a few spans (Go's proportional
+//! sweep). Invariant: a mutator always gets one span.
 
 use super::tunables::refill::*;
+use super::tunables::{share, sweep};
 use heapwood_pages::PageCount;
+
+/// What is left of a cycle, for the mutators that divide it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Remaining {
+    /// Pages of the budget.
+    pub(crate) pages: usize,
+    /// Mutators, at least one.
+    pub(crate) mutators: usize,
+}
+
+impl Remaining {
+    /// What a mutator may take at a time, in pages.
+    fn part(self) -> usize {
+        self.pages / self.mutators
+    }
+
+    /// The pages of spans that a mutator may take from the lists, or make, before its next refill; a few at the end of
+    /// the budget.
+    pub(crate) fn credit(self) -> u32 {
+        let least = (share::LAST_PAGES / self.mutators).clamp(1, share::MOST_LAST_PAGES);
+        self.part().max(least).min(share::MOST_NEW_PAGES as usize) as u32
+    }
+
+    /// The pages of large objects that a mutator may take before its next refill; none near the end.
+    pub(crate) fn large_credit(self) -> PageCount {
+        PageCount(self.part().min(share::MOST_LARGE_PAGES))
+    }
+}
+
+/// The bytes that each of these mutators may cache in a heap of a size.
+pub(crate) fn share_of(heap_bytes: usize, mutators: usize) -> usize {
+    share::LEAST_BYTES.max(heap_bytes / share::PART_OF_HEAP / mutators)
+}
+
+/// The pages to cache behind a large object, when a mutator's share has room for `room`: none if few such objects fit, as
+/// the cache would not pay for itself.
+pub(crate) fn pages_behind_large(room: PageCount, object: PageCount) -> PageCount {
+    if room.0 < share::LARGE_OBJECTS * object.0 { PageCount(0) } else { room }
+}
 
 /// The most other shapes that one refill takes spans for.
 pub(crate) const MOST_OTHERS: usize = MOST_OTHER_SHAPES;
@@ -56,6 +102,18 @@ pub(crate) fn decays(demand: PageCount) -> bool {
 /// Whether a mutator returns a shape's freed cells, at a refill or without one.
 pub(crate) fn returns_freed(cells: u32, at_refill: bool) -> bool {
     cells > if at_refill { MOST_FREED_CELLS } else { 2 * MOST_FREED_CELLS }
+}
+
+/// The spans that a mutator with `pages` pages of the budget should sweep for all, when `unswept` spans and `left` pages
+/// are left.
+pub(crate) fn part_of_sweeping(unswept: usize, pages: u32, left: usize) -> u32 {
+    let part = (unswept as u128 * pages as u128).div_ceil(left.max(1) as u128);
+    part.min(sweep::MOST_SPANS as u128) as u32
+}
+
+/// The fewest spans of a mutator's batch: all mutators together leave few unswept, or one each.
+pub(crate) fn least_sweep_batch(mutators: usize) -> u32 {
+    (sweep::MOST_LEFT_SPANS / mutators).clamp(1, sweep::MOST_LEAST_SPANS) as u32
 }
 
 #[cfg(all(test, not(loom)))]
@@ -125,5 +183,76 @@ mod tests {
         assert_eq!([decays(PageCount(512)), decays(PageCount(513))], [false, true]);
         assert_eq!([returns_freed(64, true), returns_freed(65, true)], [false, true]);
         assert_eq!([returns_freed(128, false), returns_freed(129, false)], [false, true]);
+    }
+
+    #[test]
+    fn credit_is_a_part_with_bounds_at_both_ends() {
+        // Pages left, mutators, credit in pages, credit in pages of large objects.
+        let table = [
+            (100_000, 1, 512, 512),
+            (500, 1, 500, 500),
+            (1_000, 4, 250, 250),
+            (40, 1, 40, 40),
+            (20, 1, 32, 20),
+            (80, 2, 40, 40),
+            (0, 1, 32, 0),
+            (0, 4, 32, 0),
+            (0, 16, 8, 0),
+            (0, 1_000, 1, 0),
+        ];
+        for (pages, mutators, credit, large) in table {
+            let remaining = Remaining { pages, mutators };
+            assert_eq!((remaining.credit(), remaining.large_credit().0), (credit, large), "{remaining:?}");
+        }
+    }
+
+    #[test]
+    fn a_share_is_a_part_of_the_heap_but_not_less_than_the_least() {
+        const MIB: usize = 1 << 20;
+        let table = [
+            (0, 1, MIB / 4),
+            (4 * MIB, 1, MIB / 4),
+            (100 * MIB, 1, 5 * MIB),
+            (100 * MIB, 5, MIB),
+            (100 * MIB, 99, MIB / 4),
+        ];
+        for (bytes, mutators, wanted) in table {
+            assert_eq!(share_of(bytes, mutators), wanted, "{bytes} bytes, {mutators} mutators");
+        }
+    }
+
+    #[test]
+    fn pages_are_cached_where_four_objects_fit() {
+        for (room, object, wanted) in [(0, 5, 0), (19, 5, 0), (20, 5, 20), (100, 5, 100)] {
+            assert_eq!(pages_behind_large(PageCount(room), PageCount(object)), PageCount(wanted));
+        }
+    }
+
+    #[test]
+    fn the_part_of_the_sweeping_is_that_of_the_budget() {
+        // Unswept spans, pages taken, pages left, spans to sweep.
+        let table = [
+            (0, 10, 100, 0),
+            (100, 0, 100, 0),
+            (100, 10, 100, 10),
+            (100, 1, 1_000, 1),
+            (1_000, 512, 512, 512),
+            (1_000, 1, 0, 512),
+            (usize::MAX, u32::MAX, 1, 512),
+        ];
+        for (unswept, pages, left, wanted) in table {
+            assert_eq!(
+                part_of_sweeping(unswept, pages, left),
+                wanted,
+                "{unswept} spans, {pages} of {left} pages"
+            );
+        }
+    }
+
+    #[test]
+    fn the_least_batch_shrinks_with_the_number_of_mutators() {
+        for (mutators, wanted) in [(1, 32), (2, 32), (4, 16), (64, 1), (1_000, 1)] {
+            assert_eq!(least_sweep_batch(mutators), wanted, "{mutators} mutators");
+        }
     }
 }

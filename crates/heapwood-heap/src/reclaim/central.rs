@@ -25,20 +25,20 @@
 use crate::freed::FreedCells;
 use crate::layout::demand::Demand;
 use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
+use crate::lock_order::CENTRAL;
 use crate::marks::Collection;
 use crate::pages::page_heap::{GrowthToken, PageHeap};
-use crate::policy::share::Remaining;
-use crate::policy::{refill, share, sweep};
-use crate::reclaim::available::WORDS;
-use crate::reclaim::clock::Swept;
+use crate::policy::refill;
+use crate::reclaim::budget::Budget;
+use crate::reclaim::hints::{Available, SweepGate, WORDS};
 use crate::reclaim::run_owners::RunOwners;
 use crate::spans::large_objects::LargeObjects;
 use crate::spans::lookup::Spans;
 use crate::spans::span_list::SpanList;
-use core::ops::Range;
+use core::ops::{Deref, DerefMut, Range};
 use heapwood_os::memory::region::Zeroed;
-use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
-use heapwood_pages::{PAGE_SIZE, PageCount};
+use heapwood_os::{CachePadded, ForkLock, KernelRef, Lock, LockGuard, Mapped, MappedArray, OsError};
+use heapwood_pages::PageCount;
 
 /// The spans of one shape that no mutator has.
 #[derive(Clone, Copy)]
@@ -159,17 +159,11 @@ pub(crate) struct ReturnedSpans {
     pub(crate) untouched: SpanList,
 }
 
-/// The memory that each mutator may cache.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Share {
-    pub(crate) bytes: usize,
-}
-
 /// The words of large objects of a sweep batch.
 const LARGE_WORDS: usize = 64;
 
-/// The state behind the central lock.
-pub(crate) struct Central {
+/// What is behind the central lock.
+pub(crate) struct CentralState {
     growth: GrowthToken,
     lists: MappedArray<ShapeLists>,
     /// One bit for each shape that may have spans on its lists.
@@ -178,95 +172,31 @@ pub(crate) struct Central {
     sweep_from: u32,
     /// Large objects that start below this word have been swept.
     large_from: usize,
-    /// A request for pages failed in this cycle. Mutators flush their cached pages when the cycle ends.
-    pages_wanted: bool,
     /// Spans on all lists; the unswept ones of these; those that the next young collection makes unswept.
     listed: usize,
     unswept: usize,
     touched: usize,
-    budget: usize,
-    /// The budget for when collections may come again, if they are off now; no collection is due meanwhile.
-    suspended: Option<usize>,
-    /// What the bytes outside the heap have risen by in this cycle, as far as somebody has looked.
-    external: usize,
-    /// The heap size at which a collection is due.
-    goal: usize,
-    /// Mutators that refilled in this cycle, and in the previous one.
-    refilling_mutators: usize,
-    refilling_mutators_before: usize,
-    counts: CentralCounts,
+    pub(crate) budget: Budget,
     /// Pages of large objects under construction: in use, but in no span yet.
     unfinished: PageCount,
     run_owners: RunOwners,
 }
 
-/// Allocation counters.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct CentralCounts {
-    /// Bytes since the last marking, and bytes that arenas left to the collector since.
-    pub(crate) in_cycle: usize,
-    pub(crate) left_in_cycle: usize,
-    /// The other counters are since the heap was made: bytes.
-    pub(crate) total: u64,
-    /// Bytes of objects that the program has freed.
-    pub(crate) freed: u64,
-    /// Bytes of large objects.
-    pub(crate) large: u64,
-    /// Acquisitions of this lock; those for large objects; and those of the page allocator's lock for large objects.
-    pub(crate) lock_acquisitions: u64,
-    pub(crate) large_acquisitions: u64,
-    pub(crate) large_page_locks: u64,
-    /// Read-modify-writes of the gate of sweepers.
-    pub(crate) gate_rmws: u64,
-}
-
-/// Allocation and sweeping by a mutator that is not yet in the central counters.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Account {
-    /// Bytes taken.
-    pub(crate) owed: usize,
-    /// Bytes of large objects among them, and acquisitions of the page allocator's lock for these.
-    pub(crate) large: usize,
-    pub(crate) large_page_locks: u32,
-    /// Charged bytes that were returned unused.
-    pub(crate) returned: usize,
-    /// Bytes of objects that the program freed.
-    pub(crate) freed: usize,
-    /// Bytes that arenas left to the collector.
-    pub(crate) left_by_arenas: usize,
-    /// Spans that it swept.
-    pub(crate) swept: Swept,
-    /// Ticks of refills that the heap's size cut short.
-    pub(crate) starved: u64,
-}
-
-impl Central {
-    pub(crate) fn new(kernel: KernelRef, growth: GrowthToken) -> Result<Self, OsError> {
-        Ok(Central {
+impl CentralState {
+    fn new(kernel: KernelRef, growth: GrowthToken) -> Result<Self, OsError> {
+        Ok(CentralState {
             growth,
             lists: MappedArray::new(kernel, MAX_SHAPES)?,
             listed_shapes: [0; WORDS],
             sweep_from: 1,
             large_from: usize::MAX,
-            pages_wanted: false,
             listed: 0,
             unswept: 0,
             touched: 0,
-            budget: usize::MAX,
-            suspended: None,
-            external: 0,
-            goal: 0,
-            refilling_mutators: 0,
-            refilling_mutators_before: 0,
-            counts: CentralCounts::default(),
+            budget: Budget::new(),
             unfinished: PageCount(0),
             run_owners: RunOwners::none(),
         })
-    }
-
-    /// Commits the lists of these shapes.
-    pub(crate) fn commit(&self, shapes: Range<usize>) -> Result<(), OsError> {
-        self.lists.commit(shapes)
     }
 
     /// The mutators that may have runs of free cells.
@@ -279,282 +209,13 @@ impl Central {
         &mut self.growth
     }
 
-    /// The lists of a shape, brought up to date with the current cycle.
-    pub(crate) fn lists(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> &mut ShapeLists {
-        let (cycle, full_cycle) = (heap.marks().cycle(), heap.marks().full_cycle());
-        // SAFETY: the lists of registered shapes are committed, and `&mut self` means that the lock is held.
-        let lists = unsafe { &mut *self.lists.at(shape.index()) };
-        if lists.cycle != cycle {
-            lists.begin_cycle(heap.spans(), cycle);
-            if lists.full_cycle != full_cycle {
-                lists.begin_full_cycle(heap.spans(), full_cycle);
-                demand.begin_cycle(shape, full_cycle, !lists.unswept.is_empty());
-            }
-        }
-        self.listed_shapes[shape.index() / 64] |= 1 << (shape.index() % 64);
-        lists
-    }
-
-    /// Prefetches the span that [`take_for_refill`](Self::take_for_refill) would begin with. It is likely in another
-    /// processor's cache, and a thread that takes spans of many shapes waits for all of them at once.
-    pub(crate) fn prefetch(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) {
-        let lists = self.lists(heap, demand, shape);
-        let first = lists.unswept.first().or(lists.begun.first()).or(lists.partial.first());
-        first.into_iter().for_each(|page| heap.spans().prefetch(page));
-    }
-
-    /// Up to `most` spans of a shape for a mutator to use: unswept ones, or else partly free ones.
-    pub(crate) fn take_for_refill(
-        &mut self,
-        heap: &PageHeap,
-        demand: &Demand,
-        shape: ShapeId,
-        most: u32,
-    ) -> RefillResult {
-        let lists = self.lists(heap, demand, shape);
-        let mut spans = lists.unswept.split(heap.spans(), most);
-        let (swept, mut begun) = (spans.is_empty(), 0);
-        if swept {
-            spans = lists.begun.split(heap.spans(), most);
-            begun = spans.len() as usize;
-        }
-        if spans.is_empty() {
-            spans = lists.partial.split(heap.spans(), most);
-        }
-        let len = spans.len() as usize;
-        self.listed -= len;
-        self.unswept -= if swept { 0 } else { len };
-        self.touched -= begun;
-        RefillResult { spans, swept }
-    }
-
-    /// Whether a shape has enough spans here to justify a refill.
-    pub(crate) fn has_some(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> bool {
-        let lists = self.lists(heap, demand, shape);
-        let spans = lists.unswept.len() + lists.begun.len() + lists.partial.len();
-        refill::are_enough(spans, heap.pages().in_use())
-    }
-
-    /// The shapes that may have spans on lists.
-    pub(crate) fn listed_shapes(&self) -> &[u64; WORDS] {
-        &self.listed_shapes
-    }
-
-    /// Takes the cells of a shape that were freed since the last full collection.
-    pub(crate) fn take_freed(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId) -> FreedCells {
-        core::mem::take(&mut self.lists(heap, demand, shape).freed)
-    }
-
-    /// Adds cells of a shape that were freed since the last full collection.
-    pub(crate) fn add_freed(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, freed: FreedCells) {
-        let cycle = heap.marks().full_cycle();
-        if freed.len(cycle) != 0 {
-            self.lists(heap, demand, shape).freed.prepend(freed, cycle);
-        }
-    }
-
-    /// Adds spans that a mutator used up.
-    pub(crate) fn add_used(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, used: SpanList) {
-        if !used.is_empty() {
-            self.count_listed(used);
-            self.touched += used.len() as usize;
-            self.lists(heap, demand, shape).used.append(heap.spans(), used);
-        }
-    }
-
-    /// Adds spans that were full when a mutator swept them.
-    pub(crate) fn add_full(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, full: SpanList) {
-        if !full.is_empty() {
-            self.count_listed(full);
-            self.lists(heap, demand, shape).full.append(heap.spans(), full);
-        }
-    }
-
-    /// Adds returned spans with free cells in front of the others, those that were allocated from and the untouched
-    /// ones apart.
-    pub(crate) fn add_returned(
-        &mut self,
-        heap: &PageHeap,
-        demand: &Demand,
-        shape: ShapeId,
-        ReturnedSpans { begun, untouched }: ReturnedSpans,
-    ) {
-        self.count_listed(begun);
-        self.count_listed(untouched);
-        self.touched += begun.len() as usize;
-        let lists = self.lists(heap, demand, shape);
-        lists.begun.prepend(heap.spans(), begun);
-        lists.partial.prepend(heap.spans(), untouched);
-    }
-
-    /// Adds spans that a mutator had when the last cycle ended.
-    pub(crate) fn add_unswept(&mut self, heap: &PageHeap, demand: &Demand, shape: ShapeId, spans: SpanList) {
-        if !spans.is_empty() {
-            self.count_listed(spans);
-            self.unswept += spans.len() as usize;
-            self.lists(heap, demand, shape).unswept.append(heap.spans(), spans);
-        }
-    }
-
     fn count_listed(&mut self, spans: SpanList) {
         self.listed += spans.len() as usize;
     }
 
-    /// The words of large objects that are still to be swept.
-    fn unswept_large(&mut self, heap: &PageHeap) -> Range<usize> {
-        let words = LargeObjects::words_below(heap.spans().end());
-        if self.large_from < words && heap.marks().is_after_young() {
-            self.large_from = heap.spans().large().skip_seen(self.large_from, words);
-        }
-        self.large_from..words
-    }
-
-    /// Takes the next unswept batch, up to `most` spans; its sweeper returns the spans.
-    pub(crate) fn next_sweep_batch(
-        &mut self,
-        heap: &PageHeap,
-        demand: &Demand,
-        most: u32,
-    ) -> Option<SweepBatch> {
-        let large = self.unswept_large(heap);
-        if !large.is_empty() {
-            self.large_from = large.end.min(large.start + LARGE_WORDS);
-            return Some(SweepBatch::Large(large.start..self.large_from));
-        }
-        while let Some(shape) = self.next_listed(self.sweep_from) {
-            self.sweep_from = shape.index() as u32;
-            let lists = self.lists(heap, demand, shape);
-            let batch = lists.unswept.split(heap.spans(), most);
-            if !batch.is_empty() {
-                self.listed -= batch.len() as usize;
-                self.unswept -= batch.len() as usize;
-                return Some(SweepBatch::Spans(shape, batch));
-            }
-            if lists.is_empty() {
-                self.listed_shapes[shape.index() / 64] &= !(1 << (shape.index() % 64));
-            }
-            self.sweep_from += 1;
-        }
-        None
-    }
-
-    /// Adds the spans of a swept batch. Those without an object are free pages by now.
-    pub(crate) fn return_swept(&mut self, spans: &Spans, SweptSpans { shape, partial, full }: SweptSpans) {
-        if shape == 0 {
-            return;
-        }
-        self.listed += (partial.len() + full.len()) as usize;
-        // SAFETY: as in `lists`. The thread that took the batch brought these lists up to date; no cycle has ended
-        // since.
-        let lists = unsafe { &mut *self.lists.at(shape as usize) };
-        lists.partial.append(spans, partial);
-        lists.full.append(spans, full);
-        self.listed_shapes[shape as usize / 64] |= 1 << (shape % 64);
-    }
-
-    /// Counts read-modify-writes of the gate of sweepers.
-    pub(crate) fn note_gate(&mut self, rmws: u64) {
-        self.counts.gate_rmws += rmws;
-    }
-
     /// The spans that a mutator with `pages` pages of the budget should sweep for all.
     pub(crate) fn share_of_sweeping(&self, pages: u32) -> u32 {
-        sweep::part(self.unswept, pages, self.left())
-    }
-
-    /// The fewest spans of a mutator's sweep batch.
-    pub(crate) fn least_sweep_batch(&self) -> u32 {
-        sweep::least_batch(self.mutators())
-    }
-
-    /// Notes that a request for pages failed.
-    pub(crate) fn want_pages(&mut self) {
-        self.pages_wanted = true;
-    }
-
-    /// Whether a request for pages failed in this cycle.
-    pub(crate) fn are_pages_wanted(&self) -> bool {
-        self.pages_wanted
-    }
-
-    /// Begins the cycle after a marking, with a budget in bytes. All spans on lists are unswept then; after a young
-    /// marking only those that were allocated from. Returns the bytes allocated in the old cycle.
-    pub(crate) fn begin_cycle(&mut self, after: Collection, budget: usize, goal: usize) -> usize {
-        (self.sweep_from, self.large_from) = (1, 0);
-        self.set_budget(budget);
-        (self.goal, self.pages_wanted) = (goal, false);
-        self.external = 0;
-        self.refilling_mutators_before = core::mem::take(&mut self.refilling_mutators);
-        let touched = core::mem::take(&mut self.touched);
-        self.unswept = if after == Collection::Full { self.listed } else { touched };
-        self.counts.left_in_cycle = 0;
-        core::mem::take(&mut self.counts.in_cycle)
-    }
-
-    /// Sets the bytes that may be allocated before the next collection is due.
-    pub(crate) fn set_budget(&mut self, bytes: usize) {
-        let budget = self.suspended.as_mut().unwrap_or(&mut self.budget);
-        *budget = bytes;
-    }
-
-    /// Makes no collection due until the budget is resumed.
-    pub(crate) fn suspend_budget(&mut self) {
-        self.suspended.get_or_insert(core::mem::replace(&mut self.budget, usize::MAX));
-    }
-
-    /// Makes a collection due again when the budget is used up.
-    pub(crate) fn resume_budget(&mut self) {
-        self.budget = self.suspended.take().unwrap_or(self.budget);
-    }
-
-    /// Sets the heap size at which a collection is due.
-    pub(crate) fn set_goal(&mut self, bytes: usize) {
-        self.goal = bytes;
-    }
-
-    /// Counts a mutator's first refill in this cycle.
-    pub(crate) fn note_refilling_mutator(&mut self) {
-        self.refilling_mutators += 1;
-    }
-
-    /// Mutators that refilled in this cycle or in the one before; at least one.
-    pub(crate) fn mutators(&self) -> usize {
-        self.refilling_mutators.max(self.refilling_mutators_before).max(1)
-    }
-
-    /// The memory that each mutator may cache.
-    pub(crate) fn share(&self) -> Share {
-        Share { bytes: share::share(self.goal, self.mutators()) }
-    }
-
-    /// Notes what the bytes outside the heap have risen by in this cycle.
-    pub(crate) fn note_external(&mut self, rose: usize) {
-        self.external = rose;
-    }
-
-    /// Bytes used of the budget.
-    fn used(&self) -> usize {
-        self.counts.in_cycle.saturating_add(self.external)
-    }
-
-    /// Bytes left of the budget.
-    pub(crate) fn left_bytes(&self) -> usize {
-        self.budget.saturating_sub(self.used())
-    }
-
-    /// Pages left of the budget.
-    fn left(&self) -> usize {
-        self.left_bytes() / PAGE_SIZE
-    }
-
-    /// The remaining budget, and the mutators that divide it.
-    fn remaining(&self) -> Remaining {
-        Remaining { pages: self.left(), mutators: self.mutators() }
-    }
-
-    /// The pages of spans that a mutator may take from the lists, or make, before its next refill.
-    pub(crate) fn credit(&self) -> u32 {
-        self.remaining().credit()
+        refill::part_of_sweeping(self.unswept, pages, self.budget.left())
     }
 
     /// The first shape from number `from` on that may have spans on its lists.
@@ -566,41 +227,6 @@ impl Central {
             bits = *self.listed_shapes.get(word)?;
         }
         Some(ShapeId::from_index((word * 64) as u32 + bits.trailing_zeros()))
-    }
-
-    /// Whether a collection is due before `bytes` more are allocated: they exceed the budget, and something was
-    /// allocated since the last collection, so that another may help.
-    pub(crate) fn collection_due(&self, bytes: usize) -> bool {
-        let used = self.used();
-        used > 0 && used.saturating_add(bytes) > self.budget
-    }
-
-    /// Adds a mutator's account to the counters.
-    pub(crate) fn settle(&mut self, account: Account) {
-        let Account { owed, large, large_page_locks, returned, freed, left_by_arenas, .. } = account;
-        let counts = &mut self.counts;
-        counts.in_cycle = (counts.in_cycle + owed + left_by_arenas).saturating_sub(returned + freed);
-        counts.left_in_cycle += left_by_arenas;
-        counts.total = (counts.total + owed as u64).saturating_sub(returned as u64);
-        counts.freed += freed as u64;
-        counts.large += large as u64;
-        counts.large_page_locks += large_page_locks as u64;
-    }
-
-    /// Counts an acquisition of the lock, for a large object or not.
-    pub(crate) fn note_acquisition(&mut self, large: bool) {
-        self.counts.lock_acquisitions += 1;
-        self.counts.large_acquisitions += large as u64;
-    }
-
-    /// The counters.
-    pub(crate) fn counts(&self) -> CentralCounts {
-        self.counts
-    }
-
-    /// Bytes of large objects that a mutator may take before its next refill.
-    pub(crate) fn large_credit(&self) -> usize {
-        self.remaining().large_credit().bytes()
     }
 
     /// Adds pages that are being made a large object.
@@ -619,8 +245,321 @@ impl Central {
     }
 }
 
-impl Mapped for Central {
+/// The central lists of a heap: what is behind the lock, and what tells of it without the lock.
+pub(crate) struct CentralLists {
+    state: CachePadded<Lock<CentralState, CENTRAL>>,
+    available: CachePadded<Available>,
+    freed: Available,
+    pub(super) gate: CachePadded<SweepGate>,
+    /// The layouts with spans of their own.
+    pub(crate) demand: Demand,
+}
+
+/// The central lists, as long as the lock is held.
+pub(crate) struct Central<'s> {
+    state: LockGuard<'s, CentralState, CENTRAL>,
+    shared: &'s CentralLists,
+    heap: &'s PageHeap,
+}
+
+impl CentralLists {
+    pub(super) fn new(kernel: KernelRef, growth: GrowthToken) -> Result<Self, OsError> {
+        Ok(CentralLists {
+            state: CachePadded(Lock::new(CentralState::new(kernel, growth)?)),
+            available: CachePadded(Available::none()),
+            freed: Available::none(),
+            gate: CachePadded(SweepGate::new()),
+            demand: Demand::new(kernel)?,
+        })
+    }
+
+    /// Takes the lock; `for_large` objects are counted apart.
+    pub(super) fn lock<'s>(&'s self, heap: &'s PageHeap, for_large: bool) -> Central<'s> {
+        Central { state: self.lock_state(for_large), shared: self, heap }
+    }
+
+    fn lock_state(&self, for_large: bool) -> LockGuard<'_, CentralState, CENTRAL> {
+        let mut state = self.state.lock();
+        state.budget.note_acquisition(for_large);
+        state
+    }
+
+    /// The lock, for a fork.
+    pub(crate) fn fork_lock(&self) -> &impl ForkLock {
+        &self.state.0
+    }
+
+    /// Whether a shape has spans on lists, as of a moment ago.
+    #[inline]
+    pub(crate) fn has_some(&self, shape: ShapeId) -> bool {
+        self.available.has(shape)
+    }
+
+    /// Whether a shape has freed cells that any mutator may take.
+    #[inline]
+    pub(crate) fn has_freed(&self, shape: ShapeId) -> bool {
+        self.freed.has(shape)
+    }
+
+    /// Commits the state of each shape in the range.
+    pub(crate) fn commit(&self, shapes: Range<usize>) -> Result<(), OsError> {
+        self.demand.commit(shapes.clone())?;
+        self.lock_state(false).lists.commit(shapes)
+    }
+}
+
+impl Mapped for CentralLists {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
-        self.lists.for_each_mapping(f);
+        self.demand.for_each_mapping(f);
+        self.lock_state(false).lists.for_each_mapping(f);
+    }
+}
+
+impl Deref for Central<'_> {
+    type Target = CentralState;
+
+    fn deref(&self) -> &CentralState {
+        &self.state
+    }
+}
+
+impl DerefMut for Central<'_> {
+    fn deref_mut(&mut self) -> &mut CentralState {
+        &mut self.state
+    }
+}
+
+impl Central<'_> {
+    /// The lists of a shape, brought up to date with the current cycle.
+    pub(crate) fn lists(&mut self, shape: ShapeId) -> &mut ShapeLists {
+        let heap = self.heap;
+        let (cycle, full_cycle) = (heap.marks.cycle(), heap.marks.full_cycle());
+        // SAFETY: the lists of registered shapes are committed, and `&mut self` means that the lock is held.
+        let lists = unsafe { &mut *self.lists.at(shape.index()) };
+        if lists.cycle != cycle {
+            lists.begin_cycle(&heap.spans, cycle);
+            if lists.full_cycle != full_cycle {
+                lists.begin_full_cycle(&heap.spans, full_cycle);
+                self.shared.demand.begin_cycle(shape, full_cycle, !lists.unswept.is_empty());
+            }
+        }
+        self.listed_shapes[shape.index() / 64] |= 1 << (shape.index() % 64);
+        lists
+    }
+
+    /// Prefetches the span that [`take_for_refill`](Self::take_for_refill) would begin with. It is likely in another
+    /// processor's cache, and a thread that takes spans of many shapes waits for all of them at once.
+    pub(crate) fn prefetch(&mut self, shape: ShapeId) {
+        let heap = self.heap;
+        let lists = self.lists(shape);
+        let first = lists.unswept.first().or(lists.begun.first()).or(lists.partial.first());
+        first.into_iter().for_each(|page| heap.spans.prefetch(page));
+    }
+
+    /// Up to `most` spans of a shape for a mutator to use: unswept ones, or else partly free ones; and its freed cells.
+    pub(crate) fn take_for_refill(&mut self, shape: ShapeId, most: u32) -> (RefillResult, FreedCells) {
+        let heap = self.heap;
+        let lists = self.lists(shape);
+        let mut spans = lists.unswept.split(&heap.spans, most);
+        let (swept, mut begun) = (spans.is_empty(), 0);
+        if swept {
+            spans = lists.begun.split(&heap.spans, most);
+            begun = spans.len() as usize;
+        }
+        if spans.is_empty() {
+            spans = lists.partial.split(&heap.spans, most);
+        }
+        let len = spans.len() as usize;
+        self.listed -= len;
+        self.unswept -= if swept { 0 } else { len };
+        self.touched -= begun;
+        let freed = self.take_freed(shape);
+        self.shared.freed.set(shape, false);
+        self.update_available(shape);
+        (RefillResult { spans, swept }, freed)
+    }
+
+    /// Takes the cells of a shape that were freed since the last full collection.
+    pub(crate) fn take_freed(&mut self, shape: ShapeId) -> FreedCells {
+        core::mem::take(&mut self.lists(shape).freed)
+    }
+
+    /// Tells others whether a shape has enough spans here to justify a refill.
+    fn update_available(&mut self, shape: ShapeId) {
+        let heap = self.heap;
+        let lists = self.lists(shape);
+        let spans = lists.unswept.len() + lists.begun.len() + lists.partial.len();
+        let some = refill::are_enough(spans, heap.pages.in_use());
+        self.shared.available.set(shape, some);
+    }
+
+    /// Takes back spans of a mutator: those without free cells, and those with some.
+    pub(crate) fn return_spans(
+        &mut self,
+        shape: ShapeId,
+        without_free: SpansWithoutFree,
+        returned: ReturnedSpans,
+    ) {
+        self.add_used(shape, without_free.used);
+        self.add_full(shape, without_free.full);
+        if !returned.begun.is_empty() || !returned.untouched.is_empty() {
+            self.add_returned(shape, returned);
+            self.update_available(shape);
+        }
+    }
+
+    /// Sorts the spans with free cells that a mutator returns.
+    pub(crate) fn sort_returned(&self, mut list: SpanList) -> ReturnedSpans {
+        let (spans, cycle) = (&self.heap.spans, self.heap.marks.cycle());
+        let mut returned = ReturnedSpans::default();
+        while let Some(page) = list.pop(spans) {
+            let begun = spans.own(page).is_begun_in(cycle);
+            if begun { &mut returned.begun } else { &mut returned.untouched }.push(spans, page);
+        }
+        returned
+    }
+
+    /// Adds spans that a mutator used up.
+    fn add_used(&mut self, shape: ShapeId, used: SpanList) {
+        let heap = self.heap;
+        if !used.is_empty() {
+            self.count_listed(used);
+            self.touched += used.len() as usize;
+            self.lists(shape).used.append(&heap.spans, used);
+        }
+    }
+
+    /// Adds spans that were full when a mutator swept them.
+    pub(crate) fn add_full(&mut self, shape: ShapeId, full: SpanList) {
+        let heap = self.heap;
+        if !full.is_empty() {
+            self.count_listed(full);
+            self.lists(shape).full.append(&heap.spans, full);
+        }
+    }
+
+    /// Adds returned spans with free cells in front of the others, those that were allocated from and the untouched
+    /// ones apart.
+    fn add_returned(&mut self, shape: ShapeId, ReturnedSpans { begun, untouched }: ReturnedSpans) {
+        let heap = self.heap;
+        self.count_listed(begun);
+        self.count_listed(untouched);
+        self.touched += begun.len() as usize;
+        let lists = self.lists(shape);
+        lists.begun.prepend(&heap.spans, begun);
+        lists.partial.prepend(&heap.spans, untouched);
+    }
+
+    /// Adds spans that a mutator had when the last cycle ended.
+    pub(crate) fn add_unswept(&mut self, shape: ShapeId, spans: SpanList) {
+        let heap = self.heap;
+        if !spans.is_empty() {
+            self.count_listed(spans);
+            self.unswept += spans.len() as usize;
+            self.lists(shape).unswept.append(&heap.spans, spans);
+            self.shared.available.set(shape, true);
+        }
+    }
+
+    /// Adds the spans of a swept batch. Those without an object are free pages by now.
+    pub(crate) fn return_swept(&mut self, SweptSpans { shape, partial, full }: SweptSpans) {
+        if shape == 0 {
+            return;
+        }
+        let spans = &self.heap.spans;
+        self.listed += (partial.len() + full.len()) as usize;
+        // SAFETY: as in `lists`. The thread that took the batch brought these lists up to date; no cycle has ended
+        // since.
+        let lists = unsafe { &mut *self.lists.at(shape as usize) };
+        lists.partial.append(spans, partial);
+        lists.full.append(spans, full);
+        self.listed_shapes[shape as usize / 64] |= 1 << (shape % 64);
+        if !partial.is_empty() {
+            self.update_available(ShapeId::from_index(shape));
+        }
+    }
+
+    /// Adds cells of a shape that were freed since the last full collection.
+    pub(crate) fn add_freed(&mut self, shape: ShapeId, freed: FreedCells) {
+        let heap = self.heap;
+        let cycle = heap.marks.full_cycle();
+        if freed.len(cycle) != 0 {
+            self.lists(shape).freed.prepend(freed, cycle);
+            self.shared.freed.set(shape, true);
+        }
+    }
+
+    /// Notes that a mutator keeps its span of the shape in the cycle that has just begun.
+    pub(crate) fn keep_own_span(&mut self, shape: ShapeId) {
+        self.lists(shape);
+        self.shared.demand.begin_cycle(shape, self.heap.marks.full_cycle(), true);
+    }
+
+    /// Takes a batch of up to `most` spans to sweep for all; its sweeper returns the spans.
+    pub(crate) fn next_sweep_batch(&mut self, most: u32) -> Option<SweepBatch> {
+        if most == 0 {
+            return None;
+        }
+        let sweep_batch = self.find_sweep_batch(most);
+        match &sweep_batch {
+            Some(SweepBatch::Spans(shape, _)) => self.update_available(*shape),
+            Some(SweepBatch::Large(_)) => {}
+            None => self.shared.gate.set_all_taken(true),
+        }
+        sweep_batch
+    }
+
+    fn find_sweep_batch(&mut self, most: u32) -> Option<SweepBatch> {
+        let heap = self.heap;
+        let large = self.unswept_large();
+        if !large.is_empty() {
+            self.large_from = large.end.min(large.start + LARGE_WORDS);
+            return Some(SweepBatch::Large(large.start..self.large_from));
+        }
+        while let Some(shape) = self.next_listed(self.sweep_from) {
+            self.sweep_from = shape.index() as u32;
+            let lists = self.lists(shape);
+            let batch = lists.unswept.split(&heap.spans, most);
+            if !batch.is_empty() {
+                self.listed -= batch.len() as usize;
+                self.unswept -= batch.len() as usize;
+                return Some(SweepBatch::Spans(shape, batch));
+            }
+            if lists.is_empty() {
+                self.listed_shapes[shape.index() / 64] &= !(1 << (shape.index() % 64));
+            }
+            self.sweep_from += 1;
+        }
+        None
+    }
+
+    /// The words of large objects that are still to be swept.
+    fn unswept_large(&mut self) -> Range<usize> {
+        let heap = self.heap;
+        let words = LargeObjects::words_below(heap.spans.end());
+        if self.large_from < words && heap.marks.is_after_young() {
+            self.large_from = heap.spans.large().skip_seen(self.large_from, words);
+        }
+        self.large_from..words
+    }
+
+    /// Begins the cycle after a marking, with a budget in bytes: marked objects are the live ones. All spans on lists are unswept
+    /// then; after a young marking only those that were allocated from. Returns the bytes allocated in the old cycle.
+    pub(crate) fn begin_cycle(&mut self, after: Collection, budget: usize, goal: usize) -> usize {
+        let (heap, shared) = (self.heap, self.shared);
+        heap.marks.begin_cycle(after);
+        heap.external.begin_cycle(after, budget);
+        if after == Collection::Full {
+            heap.pages.new_cycle();
+        }
+        shared.available.set_all(&self.listed_shapes);
+        shared.gate.set_all_taken(false);
+        // Who stops the heap closes the gate, and opens it again.
+        self.budget.note_gate(2);
+        (self.sweep_from, self.large_from) = (1, 0);
+        self.growth.pages_wanted = false;
+        let touched = core::mem::take(&mut self.touched);
+        self.unswept = if after == Collection::Full { self.listed } else { touched };
+        self.budget.begin_cycle(budget, goal)
     }
 }

@@ -40,7 +40,7 @@ impl<'h> EmptySpans<'h> {
         if self.len == 0 {
             return;
         }
-        if let Err(e) = self.heap.pages().free_batch(&self.runs[..self.len]) {
+        if let Err(e) = self.heap.pages.free_batch(&self.runs[..self.len]) {
             heapwood_os::diagnose::message::corrupt(format_args!("freeing pages of spans: {e}"));
         }
         self.len = 0;

@@ -1,13 +1,12 @@
 //! The statistics of a space. Invariant: they are read under the lock of the central lists, so they are consistent.
 
-use super::memory::PageMemory;
-use crate::alloc::allocator::Allocator;
+use crate::space::Space;
 
-impl SpaceStats {
-    /// The current statistics of the space.
-    pub(super) fn of(allocator: &Allocator, committed_end: usize) -> SpaceStats {
-        let central = allocator.sweeper().lock();
-        let (counts, pages) = (central.counts(), allocator.sweeper().heap().pages());
+impl Space {
+    /// The current statistics.
+    pub fn stats(&self) -> SpaceStats {
+        let central = self.sweeper.lock();
+        let (counts, pages) = (central.budget.counts(), &self.sweeper.heap.pages);
         let page_locks = pages.stats().lock_acquisitions;
         let span_lock_acquisitions = counts.lock_acquisitions.saturating_sub(counts.large_acquisitions);
         let page_lock_acquisitions = page_locks.saturating_sub(counts.large_page_locks);
@@ -17,8 +16,8 @@ impl SpaceStats {
             allocated_in_cycle: counts.in_cycle,
             freed: counts.freed,
             in_use: pages.in_use().bytes(),
-            grown: committed_end,
-            resident: PageMemory(allocator).resident_bytes(),
+            grown: self.committed_end(),
+            resident: self.memory().resident_bytes(),
             span_lock_acquisitions,
             page_lock_acquisitions,
             shared_rmws: 2 * (span_lock_acquisitions + page_lock_acquisitions) + counts.gate_rmws,

@@ -1,7 +1,7 @@
 //! The tables of a space beside its objects, by their mappings, for those who ask what the process's memory is for.
 //! Invariant: each mapping of the space but that of its objects is named once.
 
-use crate::alloc::allocator::Allocator;
+use crate::space::Space;
 use core::ops::Range;
 use heapwood_os::{Mapped, for_each_mapping_of};
 
@@ -26,21 +26,21 @@ pub enum SpaceTable {
     Types,
 }
 
-impl SpaceTable {
-    /// Calls `f` with the mappings of all tables.
-    pub(super) fn for_each(allocator: &Allocator, f: &mut dyn FnMut(SpaceTable, Range<usize>)) {
-        let sweeper = allocator.sweeper();
-        let (heap, spans) = (sweeper.heap(), sweeper.heap().spans());
-        heap.pages().for_each_mapping(&mut |mapping| f(SpaceTable::PageBitmaps, mapping));
-        sweeper.for_each_shape_mapping(&mut |mapping| f(SpaceTable::Types, mapping));
+impl Space {
+    /// Calls `f` with the mappings of all tables beside the objects.
+    pub fn name_tables(&self, f: &mut dyn FnMut(SpaceTable, Range<usize>)) {
+        let sweeper = &self.sweeper;
+        let (heap, spans) = (&sweeper.heap, &sweeper.heap.spans);
+        heap.pages.for_each_mapping(&mut |mapping| f(SpaceTable::PageBitmaps, mapping));
+        sweeper.lists.for_each_mapping(&mut |mapping| f(SpaceTable::Types, mapping));
         let tables: [(SpaceTable, &[&dyn Mapped]); 7] = [
             (SpaceTable::PageTable, &[spans.table_memory()]),
             (SpaceTable::Spans, &[spans.descriptor_memory()]),
-            (SpaceTable::Marks, &[heap.marks()]),
-            (SpaceTable::ObjectRecords, &[heap.pointer_bits()]),
-            (SpaceTable::Freed, &[heap.freed(), heap.held()]),
+            (SpaceTable::Marks, &[&heap.marks]),
+            (SpaceTable::ObjectRecords, &[&heap.pointer_bits]),
+            (SpaceTable::Freed, &[&heap.freed, &heap.held]),
             (SpaceTable::PageSets, &[spans.young_pages(), spans.large()]),
-            (SpaceTable::Types, &[allocator.shapes()]),
+            (SpaceTable::Types, &[&self.shapes]),
         ];
         for (table, mapped) in tables {
             for_each_mapping_of(mapped, &mut |mapping| f(table, mapping));

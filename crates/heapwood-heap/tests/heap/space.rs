@@ -57,7 +57,7 @@ impl Heap {
     }
 
     pub(crate) fn shape(&self, bytes: usize, descriptor: TypeDescriptor) -> ShapeId {
-        self.space.layouts().shape_for(bytes, Scan::Layout(descriptor.layout())).unwrap()
+        self.space.shape_for(bytes, Scan::Layout(descriptor.layout())).unwrap()
     }
 
     pub(crate) fn allocate(&self, shape: ShapeId, bytes: usize) -> Result<usize, SpaceError> {
@@ -278,7 +278,7 @@ fn only_cells_that_are_not_written_whole_are_zeroed() {
     let programs = [(300u64, 0), (300, 1), (150, 0)].map(|(words, header)| {
         let program = Builder::<32>::new().scalars(words - 1).pointer().finish();
         let program = heap.space.layouts().register_program(program.program()).unwrap();
-        heap.space.layouts().shape_for(2400, Scan::Program { header, program }).unwrap()
+        heap.space.shape_for(2400, Scan::Program { header, program }).unwrap()
     });
     let class = SizeClass::of(2400).unwrap();
     let mut kept: Vec<usize> = vec![kept, kept_too];
@@ -686,13 +686,13 @@ fn types_share_shapes_until_there_are_too_many() {
     let heap = Heap::new(CONFIG);
     let of = |bytes: usize, mask: u64| {
         let d = TypeDescriptor::masked(bytes, &[mask]).unwrap();
-        heap.space.layouts().shape_for(bytes, Scan::Layout(d.layout()))
+        heap.space.shape_for(bytes, Scan::Layout(d.layout()))
     };
     assert_eq!(of(33 * 8, 1), of(34 * 8, 1));
     assert_ne!(of(33 * 8, 1), of(33 * 8, 2));
     assert_eq!(of(16, 3).ok(), ShapeId::well_known(16, &[3, 0, 0, 0]));
     assert_eq!(
-        heap.space.layouts().shape_for(50, Scan::Layout(Layout::NoPointers)).ok(),
+        heap.space.shape_for(50, Scan::Layout(Layout::NoPointers)).ok(),
         ShapeId::well_known(50, &[0; 4])
     );
     let mut masks = 1..;
@@ -723,7 +723,7 @@ fn numbers_of_another_heap_are_refused() {
         &|| _ = heap.owner().take_large(shape, 1 << 20, false),
         &|| _ = heap.space.layouts().program(program).words(),
         &|| _ = heap.space.layouts().nest(program).words(),
-        &|| _ = heap.space.layouts().shape_for(2400, Scan::Program { header: 0, program }),
+        &|| _ = heap.space.shape_for(2400, Scan::Program { header: 0, program }),
     ];
     for (k, what) in foreign.iter().enumerate() {
         let said = refused(what);
@@ -784,7 +784,6 @@ fn rare_layouts_share_spans_until_they_fill_one() {
         // SAFETY: the object is new, and its layout shares spans.
         unsafe {
             heap.space
-                .layouts()
                 .pointer_bits()
                 .for_each(object..object + 96, |slot| found |= 1 << ((slot - object) / 8));
         }
@@ -829,7 +828,7 @@ fn rare_large_cells_store_the_number_of_their_shape() {
                         Builder::<64>::new().scalars(k % 13).pointer().padded(words as u64).finish();
                     let program = heap.space.layouts().register_program(program.program()).unwrap();
                     let scan = Scan::Program { header: 0, program };
-                    (heap.space.layouts().shape_for(bytes, scan).unwrap(), ScanKind::Program)
+                    (heap.space.shape_for(bytes, scan).unwrap(), ScanKind::Program)
                 }
                 _ => (heap.shape(bytes, TypeDescriptor::masked(bytes, &[k]).unwrap()), ScanKind::Mask),
             })
@@ -847,7 +846,7 @@ fn rare_large_cells_store_the_number_of_their_shape() {
         assert_eq!(mixed, if numbered { ScanKind::Numbered } else { ScanKind::Bits }, "{bytes}");
         if numbered {
             // SAFETY: the object is new, and its span has numbered objects, as just checked.
-            let entry = unsafe { heap.space.layouts().numbered_entry(ObjectRef::new(object)) };
+            let entry = unsafe { heap.space.numbered_entry(ObjectRef::new(object)) };
             assert_eq!((entry.kind(), entry.shape()), (Some(kind), shape));
         }
     }
