@@ -5,27 +5,21 @@
 //! | file | contents |
 //! |---|---|
 //! | `heap` | the heap: its parts, its creation and its end |
-//! | `roots` | [`HeapRoots`]: the roots that a program adds and removes |
-//! | `types` | [`HeapTypes`]: the types that a program registers |
+//! | `roots` | [`HeapRoots`](crate::HeapRoots): the roots that a program adds and removes |
+//! | `types` | [`HeapTypes`](crate::HeapTypes): the types that a program registers |
 //! | `object_type` | a type as a heap knows it |
-//! | `objects` | [`HeapObjects`]: its objects, found by their addresses |
-//! | `inspect` | [`HeapInspector`]: statistics, snapshots, checks |
-//! | `memory` | [`HeapMemory`]: the memory that it does not need |
+//! | `objects` | [`HeapObjects`](crate::HeapObjects): its objects, found by their addresses |
+//! | `inspect` | [`HeapInspector`](crate::HeapInspector): statistics, snapshots, checks |
+//! | `memory` | [`HeapMemory`](crate::HeapMemory): the memory that it does not need |
 //! | `room` | the room for a heap in its process |
 
-mod inspect;
-mod memory;
+pub(crate) mod inspect;
+pub(crate) mod memory;
 pub(crate) mod object_type;
-mod objects;
+pub(crate) mod objects;
 pub(crate) mod room;
-mod roots;
-mod types;
-
-pub use inspect::{HeapInspector, QuietHeap};
-pub use memory::HeapMemory;
-pub use objects::HeapObjects;
-pub use roots::HeapRoots;
-pub use types::HeapTypes;
+pub(crate) mod roots;
+pub(crate) mod types;
 
 use crate::arenas::log::ArenaLog;
 use crate::background::{Background, MarkerThread, SlowWork};
@@ -237,39 +231,9 @@ impl Heap {
         self.state.space()
     }
 
-    /// Its roots, its stacks and its handles.
-    #[inline(always)]
-    pub fn roots(&self) -> HeapRoots<'_> {
-        HeapRoots::new(self.collector.roots(), self.state.faults(), self.kernel)
-    }
-
-    /// The types of its objects.
-    #[inline(always)]
-    pub fn types(&self) -> HeapTypes<'_> {
-        HeapTypes::new(self.space(), &self.config)
-    }
-
     /// Which words that may be pointers count as such.
     pub fn ambiguous_words(&self) -> &AmbiguousWords {
         self.state.ambiguous_words()
-    }
-
-    /// Its objects, found by their addresses.
-    #[inline(always)]
-    pub fn objects(&self) -> HeapObjects<'_> {
-        HeapObjects::new(self.space())
-    }
-
-    /// Its statistics, snapshots and checks.
-    #[inline(always)]
-    pub fn inspect(&self) -> HeapInspector<'_> {
-        HeapInspector::new(&self.state, &self.collector, &self.background, self.kernel)
-    }
-
-    /// The memory that it holds and does not need.
-    #[inline(always)]
-    pub fn memory(&self) -> HeapMemory<'_> {
-        HeapMemory::new(&self.state, &self.background)
     }
 
     /// Locks data that its client keeps in it and threads share. A forking thread holds the lock, so the child finds it

@@ -46,7 +46,7 @@ impl FinalizersInPause<'_> {
             // has not met there leads to nothing that is registered: all that was is queued with it, and what a thread has
             // registered since it could reach, so that has its mark. So ephemerons may wait until others have come back.
             marked = marking.revive(pause, revived, |marker| {
-                self.for_each_queued(|at| marker.slots(at..at + WORD));
+                self.for_each_root(false, |at| marker.slots(at..at + WORD));
             });
         }
         let mut dying = self.look(pass, is_dead, |object| marks.prefetch(object));

@@ -71,7 +71,7 @@ impl Dying {
 }
 
 /// The finalisers of one heap.
-pub(super) struct Table {
+pub(crate) struct Table {
     entries: Entries,
     /// Has all that is registered, or nothing as long as nobody has needed it: most tables have data alone, and are never asked.
     index: Index,
@@ -306,7 +306,7 @@ impl Table {
     }
 
     /// A marking beside the program begins: none is known to be alive.
-    pub(super) fn begin_marking(&self) {
+    pub(crate) fn begin_marking(&self) {
         self.beside.set(1);
     }
 

@@ -2,29 +2,27 @@
 //! collection knows it.
 
 use crate::error::Refusal;
-use crate::inject::FaultInjector;
+use crate::heap::Heap;
 #[cfg(doc)]
 use crate::mutator::switch::MutatorStacks;
-use crate::roots::{Handle, RootKind, RootToken, Roots, StackRef};
+use crate::roots::{Handle, RootKind, RootToken, StackRef};
 use core::ops::Range;
 use heapwood_heap::Address;
 use heapwood_layout::WORD;
-use heapwood_os::KernelRef;
 
 /// The roots of a heap: slots and ranges of words, stacks, the data of libraries, and handles.
 #[derive(Clone, Copy)]
-pub struct HeapRoots<'h> {
-    roots: &'h Roots,
-    faults: &'h FaultInjector,
-    kernel: KernelRef,
+pub struct HeapRoots<'h>(&'h Heap);
+
+impl Heap {
+    /// Its roots, its stacks and its handles.
+    #[inline(always)]
+    pub fn roots(&self) -> HeapRoots<'_> {
+        HeapRoots(self)
+    }
 }
 
 impl<'h> HeapRoots<'h> {
-    #[inline(always)]
-    pub(super) fn new(roots: &'h Roots, faults: &'h FaultInjector, kernel: KernelRef) -> Self {
-        HeapRoots { roots, faults, kernel }
-    }
-
     /// Makes `words` slots from `slots` roots: each holds null, an address outside the heap, or the address of an
     /// object.
     ///
@@ -34,7 +32,7 @@ impl<'h> HeapRoots<'h> {
     /// # Safety
     /// 1. The slots stay readable, and hold such values whenever a collection may run, until the root is removed.
     pub unsafe fn add_slots(self, slots: *const usize, words: usize) -> Result<RootToken, Refusal> {
-        self.roots.table().lock().add(RootKind::Slots, slots as usize, words)
+        self.0.collector.roots().table().lock().add(RootKind::Slots, slots as usize, words)
     }
 
     /// Makes the words in `start..end` ambiguous roots.
@@ -46,7 +44,7 @@ impl<'h> HeapRoots<'h> {
     /// 1. The range stays readable until the root is removed.
     pub unsafe fn add_range(self, start: usize, end: usize) -> Result<RootToken, Refusal> {
         let start = start.next_multiple_of(WORD);
-        self.roots.table().lock().add(RootKind::Range, start, end.saturating_sub(start) / WORD)
+        self.0.collector.roots().table().lock().add(RootKind::Range, start, end.saturating_sub(start) / WORD)
     }
 
     /// Makes the words in `start..end` ambiguous roots, beside the roots that have tokens: a set of addresses, in which ranges that
@@ -58,7 +56,7 @@ impl<'h> HeapRoots<'h> {
     /// # Safety
     /// 1. The range stays readable until it is removed.
     pub unsafe fn add_interval(self, start: usize, end: usize) -> Result<(), Refusal> {
-        self.roots.table().lock().intervals().add(start..end)
+        self.0.collector.roots().table().lock().intervals().add(start..end)
     }
 
     /// Removes the addresses `start..end` from that set, whichever of them were in it: of a range a piece may stay on both sides.
@@ -66,17 +64,17 @@ impl<'h> HeapRoots<'h> {
     /// # Errors
     /// As for [`add_interval`](Self::add_interval): a piece that is cut out makes two ranges of one.
     pub fn remove_interval(self, start: usize, end: usize) -> Result<(), Refusal> {
-        self.roots.table().lock().intervals().remove(start..end)
+        self.0.collector.roots().table().lock().intervals().remove(start..end)
     }
 
     /// Empties that set.
     pub fn clear_intervals(self) {
-        self.roots.table().lock().intervals().clear();
+        self.0.collector.roots().table().lock().intervals().clear();
     }
 
     /// The number of ranges in that set.
     pub fn intervals(self) -> usize {
-        self.roots.table().lock().intervals().ranges()
+        self.0.collector.roots().table().lock().intervals().ranges()
     }
 
     /// Registers the stack at these addresses, on which no word is in use yet, for threads to switch to
@@ -91,7 +89,7 @@ impl<'h> HeapRoots<'h> {
         if range.is_empty() || range.start < WORD {
             return Err(Refusal::NoStack);
         }
-        self.roots.stacks().lock().add(range)
+        self.0.collector.roots().stacks().lock().add(range)
     }
 
     /// Removes a stack.
@@ -102,7 +100,7 @@ impl<'h> HeapRoots<'h> {
     /// # Safety
     /// 1. This heap registered it.
     pub unsafe fn remove_stack(self, stack: StackRef) -> Result<(), Refusal> {
-        self.roots.stacks().lock().remove(stack)
+        self.0.collector.roots().stacks().lock().remove(stack)
     }
 
     /// Makes the writable data of a library, or of the program, ambiguous roots: the one that holds the address of a
@@ -112,7 +110,7 @@ impl<'h> HeapRoots<'h> {
     /// # Errors
     /// No library holds the address; or as for [`HeapRoots::add_slots`], or the kernel starts no thread.
     pub fn add_library(self, address: usize) -> Result<RootToken, Refusal> {
-        self.roots.add_library(self.kernel, address)
+        self.0.collector.roots().add_library(self.0.kernel, address)
     }
 
     /// Makes the writable data of the program and of all its libraries roots, or not those of libraries that are not named: from the
@@ -121,12 +119,12 @@ impl<'h> HeapRoots<'h> {
     /// # Errors
     /// The kernel gives no memory or starts no thread.
     pub fn set_all_libraries(self, all: bool) -> Result<(), Refusal> {
-        self.roots.set_all_libraries(self.kernel, all).map_err(Refusal::Kernel)
+        self.0.collector.roots().set_all_libraries(self.0.kernel, all).map_err(Refusal::Kernel)
     }
 
     /// Removes all roots that [`HeapRoots::add_library`] has added.
     pub fn forget_libraries(self) {
-        self.roots.table().lock().forget_libraries();
+        self.0.collector.roots().table().lock().forget_libraries();
     }
 
     /// These addresses are no roots as a library's data.
@@ -134,17 +132,17 @@ impl<'h> HeapRoots<'h> {
     /// # Errors
     /// There are too many such ranges, or the kernel gives no memory or starts no thread.
     pub fn exclude_library_data(self, range: Range<usize>) -> Result<(), Refusal> {
-        self.roots.exclude(self.kernel, range)
+        self.0.collector.roots().exclude(self.0.kernel, range)
     }
 
     /// Forgets all ranges that were excluded.
     pub fn exclude_no_library_data(self) {
-        self.roots.exclude_nothing();
+        self.0.collector.roots().exclude_nothing();
     }
 
     /// Removes a root; false if the token names none.
     pub fn remove(self, token: RootToken) -> bool {
-        self.roots.table().lock().remove(token)
+        self.0.collector.roots().table().lock().remove(token)
     }
 
     /// Makes a handle that keeps the object at `object` alive (null for none yet).
@@ -155,13 +153,13 @@ impl<'h> HeapRoots<'h> {
     /// # Safety
     /// 1. `object` is null, an address outside the heap, or that of an object that exists.
     pub unsafe fn new_handle(self, object: Address) -> Result<Handle, Refusal> {
-        self.roots.new_handle(object.get(), self.faults)
+        self.0.collector.roots().new_handle(object.get(), self.0.state.faults())
     }
 
     /// The held handle of this heap whose slot ([`Handle::slot`]) is at an address, if there is one. Takes no lock, and
     /// reads only the heap's memory.
     pub fn held_handle(self, slot: usize) -> Option<Handle> {
-        self.roots.held_handle(slot)
+        self.0.collector.roots().held_handle(slot)
     }
 
     /// Makes a handle refer to another object, or to none (null).
@@ -170,11 +168,11 @@ impl<'h> HeapRoots<'h> {
     /// 1. The handle is this heap's, and held.
     /// 2. As for [`HeapRoots::new_handle`].
     pub unsafe fn set_handle(self, handle: Handle, object: Address) {
-        self.roots.set_handle(handle, object.get(), self.faults);
+        self.0.collector.roots().set_handle(handle, object.get(), self.0.state.faults());
     }
 
     /// Frees a handle; false if it is not held.
     pub fn free_handle(self, handle: Handle) -> bool {
-        self.roots.handles().lock().free_handle(handle)
+        self.0.collector.roots().handles().lock().free_handle(handle)
     }
 }

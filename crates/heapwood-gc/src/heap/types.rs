@@ -2,25 +2,24 @@
 
 use super::object_type::{Described, ObjectType};
 use crate::error::Refusal;
+use crate::heap::Heap;
 use crate::process::record;
-use crate::settings::options::Config;
-use heapwood_heap::{ProgramId, Scan, Space};
+use heapwood_heap::{ProgramId, Scan};
 use heapwood_layout::{MASK_BLOCKS, Program, TypeDescriptor, WORD};
 
 /// The types of a heap.
 #[derive(Clone, Copy)]
-pub struct HeapTypes<'h> {
-    space: &'h Space,
-    /// The number of words up to which a described type is kept as a mask.
-    mask_words: usize,
+pub struct HeapTypes<'h>(&'h Heap);
+
+impl Heap {
+    /// The types of its objects.
+    #[inline(always)]
+    pub fn types(&self) -> HeapTypes<'_> {
+        HeapTypes(self)
+    }
 }
 
 impl<'h> HeapTypes<'h> {
-    #[inline(always)]
-    pub(super) fn new(space: &'h Space, config: &Config) -> Self {
-        HeapTypes { space, mask_words: config.mask_words as usize }
-    }
-
     /// Registers a type. Types of one size class and one layout share a shape.
     ///
     /// # Errors
@@ -40,14 +39,14 @@ impl<'h> HeapTypes<'h> {
     }
 
     /// The form in which the heap keeps a type of `size` bytes that a program describes: a mask up to the number of
-    /// words for which that is faster ([`Config::mask_words`]). Only a program is registered by this.
+    /// words for which that is faster ([`Config::mask_words`](crate::Config::mask_words)). Only a program is registered by this.
     ///
     /// # Errors
     /// As for [`HeapTypes::register_program`].
     pub fn describe(self, size: usize, program: &[u8]) -> Result<Described, Refusal> {
         let _no_preempt = record().no_preempt();
         let checked = check(size, program)?;
-        if checked.words() > self.mask_words as u64 {
+        if checked.words() > self.0.config.mask_words.into() {
             return Ok(Described::Program(self.program_number(checked)?));
         }
         let mut mask = [0; MASK_BLOCKS];
@@ -79,7 +78,7 @@ impl<'h> HeapTypes<'h> {
         // A cell has room for two such types, but is one object.
         let scan = match size / WORD {
             1 => {
-                let is_pointer = self.space.layouts().program(program).is_pointer(0);
+                let is_pointer = self.0.space().layouts().program(program).is_pointer(0);
                 Scan::Layout(TypeDescriptor::masked(size, &[is_pointer.into()])?.layout())
             }
             _ => Scan::Program { header: 0, program },
@@ -88,12 +87,12 @@ impl<'h> HeapTypes<'h> {
     }
 
     fn with_scan(self, size: usize, scan: Scan) -> Result<ObjectType, Refusal> {
-        let shape = self.space.shape_for(size, scan)?;
+        let shape = self.0.space().shape_for(size, scan)?;
         Ok(ObjectType::new(size, shape))
     }
 
     fn program_number(self, program: Program<'_>) -> Result<ProgramId, Refusal> {
-        Ok(self.space.layouts().register_program(program)?)
+        Ok(self.0.space().layouts().register_program(program)?)
     }
 }
 
