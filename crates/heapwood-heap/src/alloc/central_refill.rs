@@ -36,9 +36,9 @@ impl Owner<'_> {
     pub(super) fn refill_from_central(&self, request: RefillRequest<'_>) -> Result<(), SpaceError> {
         let (cycle, cached, began) = (self.cycle(), self.cache.cached(request.id), ticks());
         self.measure_buffers();
-        let lacks_room = self.cache.share().bytes != 0 && !self.has_room(request);
+        let lacks_room = self.cache.share() != 0 && !self.has_room(request);
         if lacks_room {
-            self.cache.pages().flush(&self.heap().pages);
+            self.cache.pages.flush(&self.heap().pages);
         }
         let forecast = self.forecast(lacks_room);
         let wanted = cached.expected(forecast, 0, request.span_bytes());
@@ -83,11 +83,11 @@ impl Owner<'_> {
         if let Some(sweep_batch) = sweep_batch {
             let (result, swept) = self.sweeper().sweep(sweep_batch);
             self.cache.note_swept(swept);
-            self.cache.swept_spans().set(result);
+            self.cache.swept_spans.set(result);
             // The swept spans wait for the next refill, unless they exceed the share.
-            if self.held_bytes() > self.cache.share().bytes {
+            if self.held_bytes() > self.cache.share() {
                 let mut central = self.sweeper().lock();
-                central.return_swept(self.cache.swept_spans().take());
+                central.return_swept(self.cache.swept_spans.take());
             }
         }
         if lacks_room || forecast.room < batch as usize * request.span_bytes() {
@@ -122,7 +122,7 @@ impl Owner<'_> {
     fn forecast(&self, lacks_room: bool) -> Forecast {
         let room = match lacks_room {
             true => 0,
-            false => self.cache.share().bytes.saturating_sub(self.held_bytes()),
+            false => self.cache.share().saturating_sub(self.held_bytes()),
         };
         Forecast { room, demand: self.cache.demand() }
     }
@@ -207,8 +207,8 @@ impl Owner<'_> {
 
     /// Whether the share allows one more span; in cached pages it always does.
     pub(super) fn has_room(&self, request: RefillRequest<'_>) -> bool {
-        let more = if self.cache.pages().has_no_blocks() { request.span_bytes() } else { 0 };
-        self.held_bytes() + more <= self.cache.share().bytes
+        let more = if self.cache.pages.has_no_blocks() { request.span_bytes() } else { 0 };
+        self.held_bytes() + more <= self.cache.share()
     }
 
     /// Returns the cached spans, since the share allows no further span; if that is not enough, returns all. This
@@ -228,7 +228,7 @@ impl Owner<'_> {
         }
         self.sweeper().settle(central, self.cache.take_account());
         central.budget.note_external(self.heap().external.change().rose);
-        central.return_swept(self.cache.swept_spans().take());
+        central.return_swept(self.cache.swept_spans.take());
     }
 
     /// Adds what the mutator has taken for objects since its last refill to the statistics.

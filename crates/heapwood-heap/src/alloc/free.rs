@@ -211,7 +211,7 @@ impl<'m> Owner<'m> {
 
     #[cold]
     fn in_arena(&self, object: Address) -> Refusal {
-        match self.heap().find_arena(object) {
+        match self.space.arenas().find(object) {
             Some(place) => Refusal::InArena { address: object, arena: place.arena },
             None => Refusal::NoObject { address: object },
         }

@@ -54,7 +54,7 @@ impl<'m> Owner<'m> {
         if cache.large_credit() < pages.bytes() {
             self.refill_large_credit(pages)?;
         }
-        let run = match cache.pages().take_long(pages) {
+        let run = match cache.pages.take_long(pages) {
             Some(run) => run,
             None => self.take_long_pages(pages)?,
         };
@@ -85,11 +85,11 @@ impl<'m> Owner<'m> {
     /// Takes pages, and caches pages that follow them, up to half of the room in its share.
     #[cold]
     fn take_long_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
-        let held = self.cache.held_bytes() - self.cache.pages().long_pages().bytes();
-        let room = PageCount::from_bytes(self.cache.share().bytes.saturating_sub(held) / 2);
+        let held = self.cache.held_bytes() - self.cache.pages.long_pages().bytes();
+        let room = PageCount::from_bytes(self.cache.share().saturating_sub(held) / 2);
         let most = refill::pages_behind_large(room, pages);
         self.cache.note_large_page_lock();
-        self.take_and_cache_pages(CacheTarget::Long(self.cache.pages(), most), pages)
+        self.take_and_cache_pages(CacheTarget::Long(&self.cache.pages, most), pages)
     }
 }
 

@@ -91,7 +91,7 @@ impl<'m> Owner<'m> {
     /// Has a model watch the count of its moves to spans and runs of freed cells.
     #[cfg(all(test, loom))]
     pub(crate) fn watch_moves(&self, watch: &heapwood_os::threads::watched::Watch) {
-        self.cache.run_owner().watch(watch);
+        self.cache.run_owner.watch(watch);
     }
 
     /// The buffer of `shape`.
@@ -278,7 +278,7 @@ impl<'m> Owner<'m> {
                 // Free cells of older spans come first.
                 let comes_first = self.sweeper().lists.has_some(request.id)
                     && self.cache.cached(request.id).is_refill_worthwhile(self.cycle());
-                let at_hand = if comes_first { None } else { self.cache.pages().take(pages) };
+                let at_hand = if comes_first { None } else { self.cache.pages.take(pages) };
                 // The refill has just left room, if only for this span.
                 let may_take = || refilled || self.has_room(request);
                 if at_hand.is_some() || !self.sweeper().lists.has_some(request.id) && may_take() {
@@ -297,7 +297,7 @@ impl<'m> Owner<'m> {
             if is_near_limit && !has_cached && !self.sweeper().lists.has_some(request.id) {
                 // No page is cached now.
                 self.cache.end_credit();
-                self.cache.pages().flush(&self.heap().pages);
+                self.cache.pages.flush(&self.heap().pages);
                 let run = self.heap().take_pages(self.sweeper(), CacheTarget::Uncached, pages);
                 if run.is_err() && self.sweeper().lists.has_some(request.id) {
                     continue;
@@ -310,7 +310,7 @@ impl<'m> Owner<'m> {
 
     /// Takes pages, and caches more pages with them.
     fn take_pages(&self, pages: PageCount) -> Result<PageRun, SpaceError> {
-        self.take_and_cache_pages(CacheTarget::Blocks(self.cache.pages(), self.pages_ahead(pages)), pages)
+        self.take_and_cache_pages(CacheTarget::Blocks(&self.cache.pages, self.pages_ahead(pages)), pages)
     }
 
     /// Takes pages. If there are none, flushes the cached pages and tries again: they may be the missing ones.
@@ -320,17 +320,17 @@ impl<'m> Owner<'m> {
         pages: PageCount,
     ) -> Result<PageRun, SpaceError> {
         let taken = self.heap().take_pages(self.sweeper(), target, pages);
-        if taken.is_ok() || self.cache.pages().is_empty() {
+        if taken.is_ok() || self.cache.pages.is_empty() {
             return taken;
         }
-        self.cache.pages().flush(&self.heap().pages);
+        self.cache.pages.flush(&self.heap().pages);
         self.heap().take_pages(self.sweeper(), CacheTarget::Uncached, pages)
     }
 
     /// The pages to cache ahead: the credit for new spans, as far as the mutator's share allows.
     fn pages_ahead(&self, pages: PageCount) -> PageCount {
         let wanted = self.cache.credit() as usize;
-        let room = self.cache.share().bytes.saturating_sub(self.cache.held_bytes() + pages.bytes());
+        let room = self.cache.share().saturating_sub(self.cache.held_bytes() + pages.bytes());
         PageCount(wanted.min(PageCount::from_bytes(room).0))
     }
 
@@ -387,7 +387,7 @@ impl<'m> Owner<'m> {
         #[cfg(not(loom))]
         let is_counted = true;
         if is_counted {
-            self.cache.run_owner().with_move(own);
+            self.cache.run_owner.with_move(own);
         } else {
             own();
         }
@@ -410,7 +410,7 @@ impl<'m> Owner<'m> {
 
     /// Lists this mutator among those that may have runs.
     pub(super) fn join_run_owners(&self, central: &mut Central<'_>) {
-        let owner = self.cache.run_owner();
+        let owner = &self.cache.run_owner;
         if !owner.is_listed() {
             // SAFETY: a mutator returns all its spans before its memory goes (contract of `Space::owner`).
             unsafe { central.run_owners().add(owner, self.buffers.as_ptr() as usize) };

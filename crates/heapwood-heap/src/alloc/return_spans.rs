@@ -78,7 +78,7 @@ impl Owner<'_> {
         self.announce(central);
         self.cache.end_credit();
         if central.growth().pages_wanted || self.heap().is_near_limit() {
-            self.cache.pages().flush(&self.heap().pages);
+            self.cache.pages.flush(&self.heap().pages);
         }
     }
 
@@ -155,7 +155,7 @@ impl Owner<'_> {
     /// Whether the buffer keeps its span in the next cycle. Cells that died in kept spans stay unused, so these spans
     /// hold no more than the share, and one span.
     fn may_keep(&self, buffer: &AllocBuffer, page: PageIndex) -> bool {
-        self.is_in_use(buffer.cursor(), page) && self.cache.open_bytes() <= self.cache.share().bytes
+        self.is_in_use(buffer.cursor(), page) && self.cache.open_bytes() <= self.cache.share()
     }
 
     /// Whether the buffer has allocated from its span in this cycle.
@@ -204,7 +204,7 @@ impl Owner<'_> {
         // In a forked child the mutator's thread may have been in a call of the program's, for which they were closed.
         self.open_buffers();
         self.return_all_spans(&mut self.sweeper().lock());
-        self.cache.pages().flush(&self.heap().pages);
+        self.cache.pages.flush(&self.heap().pages);
     }
 
     /// Returns all spans, those of buffers included.
@@ -214,14 +214,14 @@ impl Owner<'_> {
             self.return_shape(central, id);
             false
         });
-        central.return_swept(self.cache.swept_spans().take());
+        central.return_swept(self.cache.swept_spans.take());
         self.sweeper().settle(central, self.cache.take_account());
-        central.run_owners().remove(self.cache.run_owner());
+        central.run_owners().remove(&self.cache.run_owner);
     }
 
     /// Returns the cached spans. The next refills start with small batches again.
     pub(super) fn return_cached_spans(&self, central: &mut Central<'_>) {
-        central.return_swept(self.cache.swept_spans().take());
+        central.return_swept(self.cache.swept_spans.take());
         self.cache.for_each_active(|id| {
             self.cache.cached(id).forget_refills();
             let given = central.sort_returned(self.take_waiting(id));
@@ -273,7 +273,7 @@ impl Owner<'_> {
             f(cached.spans.get(), true);
             f(cached.without_free(), false);
         });
-        let swept = self.cache.swept_spans().get();
+        let swept = self.cache.swept_spans.get();
         f(swept.partial, true);
         f(swept.full, false);
     }
@@ -285,6 +285,6 @@ impl Owner<'_> {
 
     /// The number of cached pages.
     pub(crate) fn cached_pages(&self) -> PageCount {
-        self.cache.pages().count()
+        self.cache.pages.count()
     }
 }

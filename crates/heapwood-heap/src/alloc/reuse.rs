@@ -46,7 +46,7 @@ impl Owner<'_> {
         if !self.prepare_freed(request, &run, single) {
             return false;
         }
-        if !self.cache.run_owner().is_listed() {
+        if !self.cache.run_owner.is_listed() {
             self.join_run_owners(&mut self.sweeper().lock());
         }
         // The buffer has the cells before their freed bits go: a thread that no longer sees these finds the run.
@@ -55,7 +55,7 @@ impl Owner<'_> {
         if mutant::is(mutant::TAKEN_FIRST) {
             self.take_freed(&run, class);
         }
-        self.cache.run_owner().with_move(|| request.buffer.set_cells(run.clone(), class.cell_size()));
+        self.cache.run_owner.with_move(|| request.buffer.set_cells(run.clone(), class.cell_size()));
         self.take_freed(&run, class);
         true
     }

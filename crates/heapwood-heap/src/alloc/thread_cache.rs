@@ -11,7 +11,7 @@ use crate::layout::shape_id::{MAX_SHAPES, ShapeId};
 use crate::marks::Marks;
 use crate::pages::page_blocks::PageBlocks;
 use crate::policy::refill::{self, Forecast};
-use crate::reclaim::budget::{Account, Share};
+use crate::reclaim::budget::Account;
 use crate::reclaim::central::{SpansWithoutFree, SweptSpans};
 use crate::reclaim::clock::Swept;
 use crate::reclaim::run_owners::RunOwner;
@@ -25,9 +25,11 @@ use heapwood_pages::{PAGE_SIZE, PageCount, PageIndex};
 #[repr(C)]
 pub struct ThreadCache {
     cached_spans: [CachedSpans; MAX_SHAPES],
-    pages: PageBlocks,
+    /// The cached pages.
+    pub(super) pages: PageBlocks,
     account: Cell<Account>,
-    share: Cell<Share>,
+    /// The bytes that it may cache.
+    share: Cell<usize>,
     /// The pages that it may still take for new spans.
     credit: Cell<u32>,
     /// The bytes of large objects that it may still take.
@@ -39,16 +41,19 @@ pub struct ThreadCache {
     demand: Cell<PageCount>,
     /// The cycle of its last refill.
     refilled_in: Cell<u32>,
-    swept_spans: Cell<SweptSpans>,
+    /// Spans that it swept for all and has not returned yet.
+    pub(super) swept_spans: Cell<SweptSpans>,
     /// Spans that it must yet sweep for all.
     due: Cell<u32>,
     /// The block ([`Marks::BLOCK_BYTES`]) in which it made a span last, and one.
     block: Cell<usize>,
     active: ActiveBuffers,
-    run_owner: RunOwner,
+    /// Its place among the mutators that may have runs.
+    pub(super) run_owner: RunOwner,
     /// Whether it has freed cells. Before, the pages of the record are not touched.
     frees: Cell<bool>,
-    arenas: ArenaLists,
+    /// Its arenas.
+    pub(crate) arenas: ArenaLists,
     recently_freed: RecentlyFreed,
 }
 
@@ -65,27 +70,9 @@ struct ActiveBuffers {
 }
 
 impl ThreadCache {
-    /// The cached pages.
-    #[inline]
-    pub(super) fn pages(&self) -> &PageBlocks {
-        &self.pages
-    }
-
     /// Whether it makes a span in another block of the heap than last time.
     pub(super) fn enters_block(&self, block: usize) -> bool {
         self.block.replace(block + 1) != block + 1
-    }
-
-    /// Its place among the mutators that may have runs.
-    #[inline(always)]
-    pub(super) fn run_owner(&self) -> &RunOwner {
-        &self.run_owner
-    }
-
-    /// Its arenas.
-    #[inline]
-    pub(crate) fn arenas(&self) -> &ArenaLists {
-        &self.arenas
     }
 
     /// The cells that it freed lately, if it has ever freed some.
@@ -130,12 +117,12 @@ impl ThreadCache {
     }
 
     /// The memory that it may cache.
-    pub(super) fn share(&self) -> Share {
+    pub(super) fn share(&self) -> usize {
         self.share.get()
     }
 
     /// Sets the memory that it may cache, and the pages that it may take for new spans.
-    pub(super) fn set_share(&self, share: Share, credit: u32) {
+    pub(super) fn set_share(&self, share: usize, credit: u32) {
         self.share.set(share);
         self.credit.set(credit);
     }
@@ -247,11 +234,6 @@ impl ThreadCache {
     /// Whether it has refilled in this cycle before; notes that it has now.
     pub(super) fn refills_in(&self, cycle: u32) -> bool {
         self.refilled_in.replace(cycle) == cycle
-    }
-
-    /// Spans that it swept for all and has not returned yet.
-    pub(super) fn swept_spans(&self) -> &Cell<SweptSpans> {
-        &self.swept_spans
     }
 
     /// Adds `more` spans to those that it must sweep for all; returns how many to sweep now. Each batch takes the page

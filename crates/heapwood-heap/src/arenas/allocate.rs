@@ -271,7 +271,7 @@ impl Owner<'_> {
         if !arena.has(ACTIVE) {
             arena.set(ACTIVE, true);
             arena.resumed.set(arena.newest.get());
-            self.cache.arenas().add_active(arena);
+            self.cache.arenas.add_active(arena);
         }
     }
 }

@@ -4,7 +4,7 @@
 use super::chunk::ArenaChunk;
 use crate::address::Address;
 use crate::layout::shape::ScanKind;
-use crate::pages::page_heap::PageHeap;
+use crate::space::arenas::Arenas;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_pages::PageIndex;
 
@@ -23,73 +23,78 @@ pub struct ArenaPlace {
 
 /// The arena chunk of a page, for a marker.
 #[derive(Clone, Copy)]
-pub struct MarkedArenaChunk<'s>(ArenaChunk<'s>, &'s AtomicBool);
+pub struct MarkedArenaChunk<'s> {
+    chunk: ArenaChunk<'s>,
+    /// Is set when the marker meets a chunk without an arena, which may then have marks.
+    dangling: &'s AtomicBool,
+}
 
-impl<'s> MarkedArenaChunk<'s> {
-    /// `dangling` is set when the marker meets a chunk without an arena, which may then have marks.
-    pub(crate) fn new(chunk: ArenaChunk<'s>, dangling: &'s AtomicBool) -> Self {
-        MarkedArenaChunk(chunk, dangling)
-    }
-
+impl MarkedArenaChunk<'_> {
     /// Whether an arena has it. If none does, notes that a marking has met it.
     pub fn is_in_use(self) -> bool {
-        let is_in_use = self.0.is_in_use();
+        let is_in_use = self.chunk.is_in_use();
         if !is_in_use {
-            self.0.note_met();
-            self.1.store(true, Ordering::Relaxed);
+            self.chunk.note_met();
+            self.dangling.store(true, Ordering::Relaxed);
         }
         is_in_use
     }
 
     /// Its first byte, which stands for the chunk as an object.
     pub fn start(self) -> usize {
-        self.0.start()
+        self.chunk.start()
     }
 
     /// The end of its objects with pointers.
     pub fn frontier(self) -> usize {
-        self.0.frontier()
+        self.chunk.frontier()
     }
 
     /// The end of these when the last collection ended.
     pub fn seen(self) -> usize {
-        self.0.seen()
+        self.chunk.seen()
     }
 
     /// The first page of the next chunk of the ring.
     pub fn next(self) -> PageIndex {
-        PageIndex(self.0.next() as usize)
+        PageIndex(self.chunk.next() as usize)
     }
 
     /// Whether its arena abandoned it during a marking that does not look for pointers into it, so that pointers may
     /// be left.
     pub fn is_abandoned(self) -> bool {
-        self.0.is_abandoned()
+        self.chunk.is_abandoned()
     }
 
     /// Notes that an object inside it is being marked.
     pub fn note_inside(self) {
-        self.0.note_inside();
+        self.chunk.note_inside();
     }
 }
 
-impl PageHeap {
-    /// The arena chunk at an address.
-    pub(crate) fn find_arena_chunk(&self, address: Address) -> Option<ArenaChunk<'_>> {
-        let spans = &self.spans;
+impl<'s> Arenas<'s> {
+    /// The arena that is or was at an address.
+    pub fn find(self, address: Address) -> Option<ArenaPlace> {
+        let chunk = self.chunk_at(address)?;
+        let is_there = chunk.is_in_use();
+        let is_promised = chunk.is_promised();
+        Some(ArenaPlace { arena: chunk.arena(), is_there, is_promised, chunk: (chunk.start(), chunk.end()) })
+    }
+
+    /// The arena chunk at an address, in use or not, for a marker.
+    #[inline]
+    pub fn find_chunk(self, address: Address) -> Option<MarkedArenaChunk<'s>> {
+        let dangling = &self.0.sweeper.dangling_marks;
+        self.chunk_at(address).map(|chunk| MarkedArenaChunk { chunk, dangling })
+    }
+
+    fn chunk_at(self, address: Address) -> Option<ArenaChunk<'s>> {
+        let spans = &self.0.sweeper.heap.spans;
         if !spans.contains(address) {
             return None;
         }
         let page = spans.page_of(address.get());
         let entry = spans.entry(page);
         entry.is(ScanKind::Arena).then(|| ArenaChunk::of(spans.at(entry.first_page(page))))
-    }
-
-    /// The arena at an address.
-    pub(crate) fn find_arena(&self, address: Address) -> Option<ArenaPlace> {
-        let chunk = self.find_arena_chunk(address)?;
-        let is_there = chunk.is_in_use();
-        let is_promised = chunk.is_promised();
-        Some(ArenaPlace { arena: chunk.arena(), is_there, is_promised, chunk: (chunk.start(), chunk.end()) })
     }
 }

@@ -12,7 +12,7 @@ use heapwood_pages::PageIndex;
 impl Owner<'_> {
     /// Opens an arena in the header of another that has been closed for a while, if there is one.
     pub fn reopen_arena(&self, kind: ArenaKind, zeroes: bool) -> Option<NonNull<ArenaHeader>> {
-        let place = NonNull::from(self.cache.arenas().take_closed()?);
+        let place = NonNull::from(self.cache.arenas.take_closed()?);
         // SAFETY: it is a header object of the heap, and no open arena's.
         unsafe { self.open_arena(place, kind, zeroes) };
         Some(place)
@@ -31,7 +31,7 @@ impl Owner<'_> {
             place.write(ArenaHeader::new(place.as_ptr() as usize, kind, zeroes, number));
             place.as_ref()
         };
-        self.cache.arenas().add_open(arena);
+        self.cache.arenas.add_open(arena);
         self.activate_arena(arena);
     }
 
@@ -46,13 +46,13 @@ impl Owner<'_> {
         if after == ArenaState::Open {
             return;
         }
-        self.cache.arenas().remove_open(arena);
+        self.cache.arenas.remove_open(arena);
         if arena.has(ACTIVE) {
-            self.cache.arenas().remove_active(arena);
+            self.cache.arenas.remove_active(arena);
         }
         arena.set_state(after);
         if chunks == ArenaState::Free {
-            self.cache.arenas().add_closed(arena);
+            self.cache.arenas.add_closed(arena);
         }
     }
 
@@ -120,7 +120,7 @@ impl Owner<'_> {
         self.publish_arena(arena);
         self.cache.note_left_by_arena(arena.bytes());
         // It stays on the active list: a young collection still visits its values since the last collection.
-        self.cache.arenas().remove_open(arena);
+        self.cache.arenas.remove_open(arena);
         arena.set_limit(arena.cursor());
         arena.real_limit.set(arena.cursor());
         arena.floor.set(arena.cursor());
@@ -130,7 +130,7 @@ impl Owner<'_> {
 
     /// Leaves all open arenas to the collector, as their mutator ends; calls `f` with each before.
     pub fn leave_all_arenas(&self, mut f: impl FnMut(&ArenaHeader)) {
-        while let Some(arena) = self.cache.arenas().open().next() {
+        while let Some(arena) = self.cache.arenas.open().next() {
             f(arena);
             // SAFETY: it is open, and this mutator's.
             unsafe { self.leave_arena(arena) };
@@ -140,7 +140,7 @@ impl Owner<'_> {
     /// Clears the active list: the next collection does not visit the arenas used since the last. Whether there were
     /// any.
     pub fn forget_active_arenas(&self) -> bool {
-        self.cache.arenas().forget()
+        self.cache.arenas.forget()
     }
 
     /// The arena's newest cell that names a value in the heap, the head of their list; 0 if there is none.
@@ -155,6 +155,6 @@ impl Owner<'_> {
 
     /// Calls `f` with each open arena.
     pub fn for_each_open_arena(&self, f: impl FnMut(&ArenaHeader)) {
-        self.cache.arenas().open().for_each(f);
+        self.cache.arenas.open().for_each(f);
     }
 }

@@ -4,19 +4,23 @@
 //! the arena kind.
 
 use super::chunk::{ArenaChunk, HUGE_CHUNK, QUARTER, SIZES, pages_of, size_of_pages};
-use super::chunk_pool::ChunkStack;
+use super::chunk_pool::{ArenaChunkPool, ChunkStack};
 use super::state::ArenaState;
 use crate::config::CLOBBER;
 use crate::error::SpaceError;
 use crate::layout::shape::ScanKind;
 use crate::layout::shape_id::ShapeId;
+use crate::lock_order::ARENA_CHUNKS;
 use crate::marks::PAGE_WORDS;
 use crate::pages::page_blocks::CacheTarget;
+use crate::pages::page_heap::PageHeap;
 use crate::reclaim::clock::Sweeping;
 use crate::reclaim::sweeper::Sweeper;
+use crate::space::arenas::Arenas;
 use crate::spans::span::Span;
 use crate::spans::young_pages::{IN_ARENA, epoch_of};
 use core::sync::atomic::Ordering;
+use heapwood_os::Lock;
 use heapwood_pages::{PageCount, PageIndex, PageRun};
 
 impl Sweeper {
@@ -233,12 +237,28 @@ impl Sweeper {
         }
     }
 
-    /// After a full marking: releases chunks that it met no pointer into. Quarantined ones become free; free ones
-    /// return their pages if they are idle, or in any case if pages are `wanted`.
-    pub(crate) fn release_chunks(&self, wanted: bool) {
-        let (heap, spans) = (&self.heap, &self.heap.spans);
+    /// Takes the chunk in use that starts at a page, so that no sweep does.
+    fn take_large(&self, page: PageIndex) -> bool {
+        // A quarantined chunk still has its span. If a collection has wrongly freed a chunk of an arena, no thread
+        // would set its start bit again, so this checks the state.
+        let spans = &self.heap.spans;
+        spans.large().take(page)
+            || self.take_when_put_back(page, || ArenaChunk::of(spans.at(page)).is_in_use())
+    }
+}
+
+impl<'s> Arenas<'s> {
+    fn parts(self) -> (&'s Lock<ArenaChunkPool, ARENA_CHUNKS>, &'s PageHeap) {
+        (&self.0.sweeper.chunks, &self.0.sweeper.heap)
+    }
+
+    /// After a full collection, once mutators run again: ends the quarantine of chunks that it met no pointer into,
+    /// and returns the pages of idle chunks; those of all free chunks if pages are `wanted`, or under a limit.
+    pub fn trim(self, wanted: bool) {
+        let (chunks, heap) = self.parts();
+        let (spans, wanted) = (&heap.spans, wanted || heap.is_limited());
         let now = heap.marks.full_cycle();
-        let mut chunks = self.chunks.lock();
+        let mut chunks = chunks.lock();
         (chunks.wanted, chunks.trimmed_in) = (wanted, now);
         let mut kept = ChunkStack::EMPTY;
         while let Some(page) = chunks.quarantined.pop(spans) {
@@ -290,11 +310,12 @@ impl Sweeper {
         }
     }
 
-    /// Releases the memory of free chunks that were not needed since the last call, if `releases`; returns the bytes
-    /// that may have been resident.
-    pub(crate) fn release_idle_chunks(&self, releases: bool) -> usize {
-        let (heap, spans) = (&self.heap, &self.heap.spans);
-        let (mut chunks, mut released) = (self.chunks.lock(), 0);
+    /// Releases the memory of free chunks that have been idle since the last call; returns the bytes that may have been resident.
+    ///
+    /// With false it only begins to observe.
+    pub fn release_idle(self, releases: bool) -> usize {
+        let (chunks, heap) = self.parts();
+        let (spans, mut chunks, mut released) = (&heap.spans, chunks.lock(), 0);
         for size in 0..SIZES {
             let stack = &mut chunks.free[size];
             let skip = if releases { stack.len - stack.idle.min(stack.len) } else { stack.len };
@@ -311,11 +332,12 @@ impl Sweeper {
         released
     }
 
-    /// Bytes of chunks that the next `release_chunks` may turn into free pages: it could not yet, was not asked to, or
-    /// is about to be called, as mutators run before it is.
-    pub(crate) fn reclaimable_chunk_bytes(&self) -> usize {
-        let (spans, now, mut bytes) = (&self.heap.spans, self.heap.marks.full_cycle(), 0);
-        let chunks = self.chunks.lock();
+    /// Bytes that a full collection may take from arenas if it begins now: chunks that were freed since the last one
+    /// began, or that it left in the pool, as it was not asked to trim, or is about to be. Visits each chunk that no arena has.
+    pub fn reclaimable_bytes(self) -> usize {
+        let (chunks, heap) = self.parts();
+        let (spans, now, mut bytes) = (&heap.spans, heap.marks.full_cycle(), 0);
+        let chunks = chunks.lock();
         chunks.for_each(spans, |page, state| {
             let chunk = ArenaChunk::of(spans.at(page));
             let is_new = chunk.freed_in() == now || chunks.trimmed_in != now;
@@ -326,18 +348,10 @@ impl Sweeper {
         bytes
     }
 
-    /// Whether free chunks have memory.
-    pub(crate) fn has_free_chunks(&self) -> bool {
-        let (spans, chunks) = (&self.heap.spans, self.chunks.lock());
+    /// Whether a free chunk has memory.
+    pub fn has_free(self) -> bool {
+        let (chunks, heap) = self.parts();
+        let (spans, chunks) = (&heap.spans, chunks.lock());
         chunks.free.iter().flat_map(|stack| stack.pages(spans)).any(|page| !spans.at(page).is_fresh())
-    }
-
-    /// Takes the chunk in use that starts at a page, so that no sweep does.
-    fn take_large(&self, page: PageIndex) -> bool {
-        // A quarantined chunk still has its span. If a collection has wrongly freed a chunk of an arena, no thread
-        // would set its start bit again, so this checks the state.
-        let spans = &self.heap.spans;
-        spans.large().take(page)
-            || self.take_when_put_back(page, || ArenaChunk::of(spans.at(page)).is_in_use())
     }
 }

@@ -22,15 +22,15 @@ pub enum ArenaWords {
 impl Owner<'_> {
     /// Publishes the objects of arenas while the mutator is stopped.
     pub(crate) fn publish_arenas(&self) {
-        self.cache.arenas().forget_closed();
-        for arena in self.cache.arenas().active().filter(|arena| arena.state() != ArenaState::Left) {
+        self.cache.arenas.forget_closed();
+        for arena in self.cache.arenas.active().filter(|arena| arena.state() != ArenaState::Left) {
             self.publish_arena(arena);
         }
     }
 
     /// Calls `f` with the words of arenas that a collection visits: of all arenas, or the active ones.
     pub fn for_each_arena(&self, kind: Collection, mut f: impl FnMut(ArenaWords)) {
-        let lists = self.cache.arenas();
+        let lists = &self.cache.arenas;
         let address = |slot: &core::cell::Cell<usize>| core::ptr::from_ref(slot) as usize;
         if kind == Collection::Full {
             for arena in lists.open() {
@@ -67,7 +67,7 @@ impl Owner<'_> {
 
     /// Calls `f` with the words of objects in arenas that the thread, stopped between two instructions, may be writing.
     pub(crate) fn for_each_arena_cell_at_cursor(&self, mut f: impl FnMut(Range<usize>)) {
-        for arena in self.cache.arenas().active() {
+        for arena in self.cache.arenas.active() {
             let (cursor, limit) = (arena.cursor(), arena.limit());
             if cursor < limit {
                 f(cursor..(cursor + arena.step()).min(limit));
@@ -77,7 +77,7 @@ impl Owner<'_> {
 
     /// Begins a cycle: all values so far are old.
     pub(crate) fn begin_cycle_of_arenas(&self, keeps: bool) {
-        let lists = self.cache.arenas();
+        let lists = &self.cache.arenas;
         let mut next = lists.active().next();
         while let Some(arena) = next {
             next = arena.following_active();

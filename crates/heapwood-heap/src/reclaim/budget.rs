@@ -6,12 +6,6 @@ use crate::policy::refill::{self, Remaining};
 use crate::reclaim::clock::Swept;
 use heapwood_pages::PAGE_SIZE;
 
-/// The memory that each mutator may cache.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Share {
-    pub(crate) bytes: usize,
-}
-
 /// Allocation counters.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct CentralCounts {
@@ -123,9 +117,9 @@ impl Budget {
         self.refilling_mutators.max(self.refilling_mutators_before).max(1)
     }
 
-    /// The memory that each mutator may cache.
-    pub(crate) fn share(&self) -> Share {
-        Share { bytes: refill::share_of(self.goal, self.mutators()) }
+    /// The bytes that each mutator may cache.
+    pub(crate) fn share(&self) -> usize {
+        refill::share_of(self.goal, self.mutators())
     }
 
     /// Notes what the bytes outside the heap have risen by in this cycle.
