@@ -6,15 +6,16 @@
 //! its [`Owner`] token gives the right to refill. A collector stops the world, which a [`Stopped`] token attests, marks
 //! through [`Stopped::mark_side`] and ends with [`Stopped::end_marking`].
 //!
-//! Layers from the top: each uses those below it, owns the next, and is seen by none of them.
+//! Layers from the top: each uses those below it, and is seen by none of them. A [`Space`] has the sweeper and the shapes, the
+//! sweeper has the page heap, that the tables of marks and spans; each is named where it is used.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `space` | the public face, which owns the rest |
 //! | `stopped` | a stopped space: marking, walks, checks |
 //! | `check` | the recomputation of invariants; snapshots of the pages; where the memory is |
 //! | `alloc` | mutators: allocation buffers, the slow path, large objects |
 //! | `arenas` | memory for objects that die together |
+//! | `space` | what all of a heap's mutators share |
 //! | `reclaim` | shared state of mutators: span lists, the budget, sweeping |
 //! | `pages` | the pages of spans: the reservation, growth, the limit, release |
 //! | `marks`, `freed`, `held` | mark and allocation bits; cells that the program freed itself; objects that it holds |
