@@ -5,7 +5,6 @@
 //! | file | contents |
 //! |---|---|
 //! | `heap` | the heap: its parts, its creation and its end |
-//! | `roots` | [`HeapRoots`](crate::HeapRoots): the roots that a program adds and removes |
 //! | `types` | [`HeapTypes`](crate::HeapTypes): the types that a program registers |
 //! | `object_type` | a type as a heap knows it |
 //! | `objects` | [`HeapObjects`](crate::HeapObjects): its objects, found by their addresses |
@@ -18,7 +17,6 @@ pub(crate) mod memory;
 pub(crate) mod object_type;
 pub(crate) mod objects;
 pub(crate) mod room;
-pub(crate) mod roots;
 pub(crate) mod types;
 
 use crate::arenas::log::ArenaLog;

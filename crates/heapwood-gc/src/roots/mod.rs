@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `table` | global slots (precise) and ranges (ambiguous), registered by the client |
 //! | `intervals` | ranges of ambiguous words of which parts are added and removed |
+//! | `heap_roots` | the roots as a program adds and removes them |
 //! | `handles` | slots that the heap owns and hands out |
 //! | `changed_handles` | the handles that a young collection scans |
 //! | `frames` | slots that a thread links while it uses them: its shadow stack |
@@ -26,6 +27,7 @@ mod client;
 mod excluded;
 mod frames;
 mod handles;
+pub(crate) mod heap_roots;
 mod held;
 mod intervals;
 mod libraries;
@@ -47,11 +49,10 @@ pub use other_stacks::StackRef;
 pub(crate) use scan_roots::ScanRoots;
 pub use stacks::StackGiven;
 pub(crate) use stacks::ThreadStack;
+pub(crate) use table::RootTable;
 pub use table::RootToken;
-pub(crate) use table::{RootKind, RootTable};
 pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
 
-use crate::error::Refusal;
 use crate::inject::{Fault, FaultInjector};
 use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
 use changed_handles::ChangedHandles;
@@ -85,31 +86,6 @@ impl Roots {
         })
     }
 
-    /// Makes a handle of the object at an address.
-    pub(crate) fn new_handle(&self, object: usize, faults: &FaultInjector) -> Result<Handle, Refusal> {
-        let handle = self.handles.lock().new_handle(object)?;
-        self.note(handle, faults);
-        Ok(handle)
-    }
-
-    /// The held handle whose slot is at an address, if there is one.
-    pub(crate) fn held_handle(&self, address: usize) -> Option<Handle> {
-        // SAFETY: a handle was at the address, so its slot is there as long as the heap.
-        self.changed.was_handle(address).then(|| unsafe { Handle::held_at(address) }).flatten()
-    }
-
-    /// Makes a held handle refer to the object at this address.
-    pub(crate) fn set_handle(&self, handle: Handle, object: usize, faults: &FaultInjector) {
-        handle.set(object);
-        self.note(handle, faults);
-    }
-
-    fn note(&self, handle: Handle, faults: &FaultInjector) {
-        if !faults.fails(Fault::HandleNotNoted) {
-            self.changed.note(handle);
-        }
-    }
-
     /// Forgets changes of handles: a collection has ended, and has scanned all that changed. Mutators are stopped, and
     /// the roots locked.
     pub(crate) fn forget_changes(&self) {
@@ -128,14 +104,6 @@ impl Roots {
         Ok(())
     }
 
-    /// Names the library that holds an address: its data are roots.
-    pub(crate) fn add_library(&self, kernel: KernelRef, address: usize) -> Result<RootToken, Refusal> {
-        // Asks the loader without a lock of this heap, so that no thread with the loader's lock waits for ours.
-        let (id, loaded) = libraries::holder(address).ok_or(Refusal::NoLibrary { address })?;
-        self.use_libraries(kernel, false)?;
-        self.table.lock().add(RootKind::Library, id, loaded)
-    }
-
     /// Whether data of libraries are roots.
     pub(crate) fn has_libraries(&self) -> bool {
         self.has_libraries.load(Ordering::Acquire)
@@ -151,34 +119,7 @@ impl Roots {
         }
     }
 
-    /// Switches the data of all libraries on or off, as roots.
-    pub(crate) fn set_all_libraries(&self, kernel: KernelRef, all: bool) -> Result<(), OsError> {
-        if all {
-            self.use_libraries(kernel, true)?;
-        }
-        if let Some(libraries) = &mut *self.libraries.lock() {
-            libraries.set_all(all);
-        }
-        Ok(())
-    }
-
-    /// Excludes addresses from the data of libraries that are roots.
-    pub(crate) fn exclude(&self, kernel: KernelRef, range: Range<usize>) -> Result<(), Refusal> {
-        self.use_libraries(kernel, false)?;
-        self.libraries.lock().as_mut().map_or(Ok(()), |libraries| libraries.excluded().add(range))
-    }
-
-    /// Excludes none any more.
-    pub(crate) fn exclude_nothing(&self) {
-        if let Some(libraries) = &mut *self.libraries.lock() {
-            libraries.excluded().clear();
-        }
-    }
-
-    pub(crate) fn table(&self) -> &Lock<RootTable, ROOT_TABLE> {
-        &self.table
-    }
-
+    #[cfg(all(test, not(loom)))]
     pub(crate) fn handles(&self) -> &Lock<Handles, HANDLES> {
         &self.handles
     }
