@@ -27,7 +27,6 @@ use crate::heap::room::{Room, hold_margin, reservation};
 use crate::lock_order::CLIENT;
 use crate::mark::Marking;
 use crate::mutator::Mutator;
-use crate::mutator::registry::Registry;
 use crate::observe::Verify;
 use crate::policy::GoalPacer;
 use crate::process::{
@@ -272,14 +271,6 @@ impl Heap {
         self.kernel
     }
 
-    pub(crate) fn registry(&self) -> &Registry<Mutator> {
-        self.collector.registry()
-    }
-
-    pub(crate) fn pacer(&self) -> &GoalPacer {
-        self.collector.pacer()
-    }
-
     /// Collects if it is still `wanted`, for an allocation or on request of the program; returns whether it did.
     ///
     /// # Errors
@@ -339,13 +330,13 @@ impl Heap {
     /// Changes the growth percentage, from the next collection on.
     pub fn set_percent(&self, percent: u32) -> Result<(), HeapError> {
         Config::DEFAULT.percent(percent).check()?;
-        self.pacer().set_percent(percent);
+        self.collector.pacer().set_percent(percent);
         Ok(())
     }
 
     /// Changes the size below which no full collection is due, as the option `min_heap`, from now on.
     pub fn set_min_heap(&self, bytes: usize) {
-        let least = self.pacer().set_min_heap(bytes);
+        let least = self.collector.pacer().set_min_heap(bytes);
         let goal = self.state.cycles().goal();
         if goal.fetch_max(least, Ordering::Relaxed) < least {
             // A collection that ends meanwhile has set both by the new size.
@@ -356,7 +347,7 @@ impl Heap {
 
     /// The growth percentage.
     pub fn percent(&self) -> u32 {
-        self.pacer().percent()
+        self.collector.pacer().percent()
     }
 
     /// Changes the limit on the heap's bytes; `None`: only its reservation bounds it. Requests for memory are refused from now on if
@@ -371,7 +362,7 @@ impl Heap {
         }
         let _no_preempt = record().no_preempt();
         self.space().set_limit(limit);
-        self.pacer().set_limit(limit);
+        self.collector.pacer().set_limit(limit);
         Ok(())
     }
 
@@ -399,7 +390,7 @@ impl Heap {
 
     /// The number of attached threads. If it is 0, the last has left completely.
     pub fn mutators(&self) -> usize {
-        self.registry().attached()
+        self.collector.registry().attached()
     }
 
     /// Sets the time limit of young collections, after which they promote en masse; `None`: as long as they are

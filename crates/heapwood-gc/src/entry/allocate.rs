@@ -234,7 +234,7 @@ impl Mutator {
     /// quarantined addresses since the attempt; `trimmed` is the cycle of the last release before it.
     #[cold]
     fn may_find_room(&self, bytes: usize, (collections, mine): (u32, u32), trimmed: Option<u32>) -> bool {
-        let (state, pacer) = (self.shared(), self.heap().pacer());
+        let (state, pacer) = (self.shared(), self.heap().collector().pacer());
         let space = state.space();
         // These questions take locks: no signal may stop the thread while it holds one.
         let _no_preempt = self.record().no_preempt();

@@ -76,7 +76,7 @@ impl Mutator {
         // on.
         record.elsewhere(Some(&beside), |left| {
             // In verify mode no mutator is used again.
-            let spare = if heap.state().verifies() { None } else { heap.registry().take_spare() };
+            let spare = if heap.state().verifies() { None } else { heap.collector().registry().take_spare() };
             let mutator = match spare {
                 Some(mutator) => mutator,
                 // SAFETY: the state is the heap's first field, and a heap outlives its mutators.
@@ -85,11 +85,11 @@ impl Mutator {
             // SAFETY: only this thread uses the mutator and the record; the mutator stays until it is detached.
             unsafe {
                 Mutator::assign(mutator, stack, record);
-                record.attach(heap.registry(), mutator.as_ref(), left);
+                record.attach(heap.collector().registry(), mutator.as_ref(), left);
             }
-            if heap.registry().attached_now() > 1 {
+            if heap.collector().registry().attached_now() > 1 {
                 heap.state().alone().end(|| {
-                    let members = heap.registry().lock();
+                    let members = heap.collector().registry().lock();
                     members.iter().any(|m| !m.is_mine() && m.is_in_no_preempt())
                 });
             }
@@ -170,7 +170,7 @@ unsafe fn detach(this: NonNull<Mutator>) {
 unsafe fn leave_registry(this: NonNull<Mutator>) {
     // SAFETY: contract 1.
     let mutator = unsafe { this.as_ref() };
-    let (record, registry): (_, &Registry<Mutator>) = (record(), mutator.heap().registry());
+    let (record, registry): (_, &Registry<Mutator>) = (record(), mutator.heap().collector().registry());
     // A collector that waits for the registry's lock sees a mutator that is as good as stopped. One that holds it ends
     // first, and meanwhile collections of the thread's other heaps go on. SAFETY: contract 1; it has given up.
     record.elsewhere(None, |_| unsafe { record.detach(registry, this) });

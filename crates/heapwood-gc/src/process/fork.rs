@@ -30,7 +30,7 @@ impl Heap {
     /// Calls `f` with each lock, in lock order, and whether the collection with the locks `held` holds it.
     fn for_each_lock(&self, held: u32, f: &mut dyn FnMut(&dyn ForkLock, bool)) {
         let (collector, state) = (self.collector(), self.state());
-        f(self.registry().fork_lock(), held & REGISTRY != 0);
+        f(self.collector().registry().fork_lock(), held & REGISTRY != 0);
         collector.roots().for_each_lock(&mut |lock| f(lock, held & ROOTS != 0));
         f(state.finalizers().fork_lock(), false);
         collector.for_each_lock(&mut |lock| f(lock, false));
@@ -109,7 +109,7 @@ impl Forks for Heap {
             passed += usize::from(whole);
             if whole && passed == 1 {
                 // The registry's lock keeps the threads of the list, and so their records.
-                let mut others = self.registry().attached_list().filter(|m| !m.is_mine());
+                let mut others = self.collector().registry().attached_list().filter(|m| !m.is_mine());
                 whole = others.all(|m| patience.waits_until(|| !m.is_in_no_preempt()));
             }
         });
@@ -142,7 +142,7 @@ impl Forks for Heap {
         state.remembered().overflow();
         let mine = record().iter().filter(|m| core::ptr::eq(m.heap(), self));
         mine.for_each(|m| m.enter_child(thread_id()));
-        self.registry().adopt(thread_pointer());
+        self.collector().registry().adopt(thread_pointer());
         let mine = record().iter().filter(|m| core::ptr::eq(m.heap(), self));
         state.finalizers().leave_calls_of_others(mine.flat_map(|m| m.finalizer_calls().queues()));
         collector.roots().stacks().lock().forget_threads_but(thread_pointer());
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn a_fork_waits_for_locks() {
         a_child_finds_nobody_inside(|heap, stay| {
-            let _first = heap.registry().lock();
+            let _first = heap.collector().registry().lock();
             stay();
         });
         a_child_finds_nobody_inside(|heap, stay| {
