@@ -98,13 +98,11 @@ impl<'h> Pause<'h> {
             let is_young = kind == Collection::Young;
             self.state.finalizers().for_each_root(is_young, |at| f(Source::Queue, at..at + WORD));
         }
-        if !self.state.faults().fails(Fault::HeldNoRoot) {
-            self.world.for_each_held(kind, |objects| {
-                // Copies of the addresses, which are read before `f` returns: they are short.
-                let start = objects.as_ptr() as usize;
-                f(Source::Held, start..start + size_of_val(objects));
-            });
-        }
+        self.world.for_each_held(kind, |objects| {
+            // Copies of the addresses, which are read before `f` returns: they are short.
+            let start = objects.as_ptr() as usize;
+            f(Source::Held, start..start + size_of_val(objects));
+        });
     }
 
     /// The same of a full collection, without stacks.

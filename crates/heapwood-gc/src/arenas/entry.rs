@@ -285,7 +285,7 @@ impl<'m> MutatorArenas<'m> {
     /// A marking visits the old chunks that an arena left to the collector, though its handle no longer leads there. So
     /// their values since the last collection are remembered for a young one.
     fn remember_new_values(self, arena: &ArenaHeader, chunks: ArenaState) {
-        if chunks == ArenaState::Left && !self.0.shared().faults().fails(Fault::ArenaWindowForgotten) {
+        if chunks == ArenaState::Left {
             self.0.barrier().remember_words(self.0.owned().unseen_in_arena(arena));
         }
     }

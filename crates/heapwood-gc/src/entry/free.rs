@@ -138,7 +138,6 @@ impl Mutator {
             && state.space().is_unmarked(object)
             && self.owned().check_free(object).is_ok()
             && !Shading::of(state, self).freed(object.get())
-            && !state.faults().fails(Fault::FreedUnlogged)
         {
             self.shade_all(ObjectRef::new(object.get()));
         }

@@ -31,9 +31,8 @@ impl FinalizersInPause<'_> {
         let (world, faults) = (pause.world(), pause.state().faults());
         let marks = world.mark_side(Collection::Full);
         let is_dead: &mut dyn FnMut(usize) -> bool = match pass {
-            Pass::All | Pass::Rest => &mut |object| match world.is_marked(ObjectRef::new(object)) {
-                true => faults.fails(Fault::FinalizerEarly),
-                false => !faults.fails(Fault::FinalizerMissed),
+            Pass::All | Pass::Rest => &mut |object| {
+                !world.is_marked(ObjectRef::new(object)) && !faults.fails(Fault::FinalizerMissed)
             },
             Pass::Young => &mut |object| match faults.fails(Fault::FinalizedByMark) {
                 true => !world.is_marked(ObjectRef::new(object)),
@@ -74,10 +73,6 @@ impl FinalizersInPause<'_> {
         // An ephemeron of what has come back may keep an object with data.
         marked = marked.plus(marking.settle_revived(pause, revived));
         clear_ephemerons(pause, kind);
-        let is_dead: &mut dyn FnMut(usize) -> bool = match faults.fails(Fault::RevivedDataQueued) {
-            true => &mut |_| true,
-            false => is_dead,
-        };
         self.queue_data(&dying, is_dead);
         if pause.state().verifies()
             && let Some(wrong) = self.check()

@@ -74,7 +74,7 @@ impl<'p, S: Scope + 'p, M: Mode<Scope = Pending<'p, S>>> Marker<'_, M> {
             looked += 1;
             if !self.may_die(ephemeron.key()) {
                 self.push(ephemeron.value());
-            } else if self.may_add(ephemeron.value()) && !self.faults.fails(Fault::EphemeronForgotten) {
+            } else if self.may_add(ephemeron.value()) {
                 of.index().add(ephemeron);
             } else {
                 waiting.add(ephemeron);

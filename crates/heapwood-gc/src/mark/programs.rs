@@ -83,7 +83,7 @@ impl<'h, M: Mode> Marker<'h, M> {
         let mut cursor = nest.cursor(word);
         while element < end && element + bytes <= object_end {
             let to = (((end - element) / WORD) as u64).min(nest.words());
-            cursor.end_before(self.faults.end_of_program(nest, word, to));
+            cursor.end_before(to);
             while let Some(piece) = cursor.next_run() {
                 match piece {
                     Piece::Ones { word, words } => {

@@ -236,8 +236,7 @@ impl<'h, M: Mode> Marker<'h, M> {
     fn unmarked_in_snapshot(&self, edge: usize) -> Option<usize> {
         // SAFETY: edges lie below the committed end, whose bits are committed.
         let is_marked = || unsafe { M::Bits::is_set(self.marks, edge) };
-        let is_arena = self.entry(edge).is(ScanKind::Arena) && !self.faults.fails(Fault::ArenaValueMarkTaken);
-        if !is_arena && is_marked() {
+        if !self.entry(edge).is(ScanKind::Arena) && is_marked() {
             return None;
         }
         self.in_snapshot(edge)

@@ -47,14 +47,10 @@ impl<'h, M: Mode> Marker<'h, M> {
         let start = chunk.start();
         // An address in the first granule shares the chunk's mark.
         if addr - start >= GRANULE {
-            if !self.faults.fails(Fault::ArenaInsideNotNoted) {
-                chunk.note_inside();
-            }
+            chunk.note_inside();
             return self.push(start);
         }
-        if !self.faults.fails(Fault::RingCut) {
-            self.push(self.base + chunk.next().byte_offset());
-        }
+        self.push(self.base + chunk.next().byte_offset());
         self.scan_chunk_part(start..chunk.frontier(), start);
     }
 
@@ -196,7 +192,6 @@ impl<'h, M: Mode> Marker<'h, M> {
             }
             ScanKind::Bits => {
                 let space = self.space;
-                let end = self.faults.end_of_bits(space, addr, end);
                 // SAFETY: the page's entry says that objects here have bits.
                 unsafe { space.pointer_bits().for_each(addr..end, |slot| self.push(Self::word(slot))) };
             }
@@ -325,10 +320,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             return;
         }
         if range.shape == CHUNK_BITS {
-            let (space, mut range) = (self.space, range);
-            if self.faults.fails(Fault::ArenaBitsShort) {
-                range.end -= WORD;
-            }
+            let space = self.space;
             // SAFETY: the range lies in a chunk, whose bits are written up to its frontier.
             unsafe {
                 space

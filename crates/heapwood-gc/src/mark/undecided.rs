@@ -4,7 +4,6 @@
 //! ends it.
 
 use super::mode::Scope;
-use crate::inject::{Fault, FaultInjector};
 use crate::state::State;
 use crate::weak::ephemerons::{Ephemeron, List, OfMarking};
 
@@ -15,14 +14,13 @@ pub(super) struct Undecided<'h> {
     list: List,
     /// Those that only have to be cleared.
     waiting: List,
-    faults: &'h FaultInjector,
 }
 
 impl<'h> Undecided<'h> {
     /// None, of a marking with this scope.
     pub(super) fn new<S: Scope>(state: &'h State) -> Self {
         let (of, is_session) = (state.ephemerons().of(S::SNAPSHOT), S::SNAPSHOT);
-        Undecided { of, is_session, list: List::default(), waiting: List::default(), faults: state.faults() }
+        Undecided { of, is_session, list: List::default(), waiting: List::default() }
     }
 
     /// Adds one, unless the marking has it.
@@ -44,8 +42,7 @@ impl<'h> Undecided<'h> {
 
 impl Drop for Undecided<'_> {
     fn drop(&mut self) {
-        let is_empty = self.list.is_empty() && self.waiting.is_empty();
-        if !is_empty && !self.faults.fails(Fault::UndecidedLost) {
+        if !self.list.is_empty() || !self.waiting.is_empty() {
             self.join();
         }
     }

@@ -12,7 +12,6 @@ use super::mode::{Asked, turns_away};
 use super::mode::{Composed, Concurrent, Full, Scope, Snapshot, Together, Unlimited, UntilAsked};
 use super::queue::{Graph, MarkTotals, Marker};
 use super::stack::MarkStacks;
-use crate::inject::Fault;
 use crate::lock_order::MARK_TOTALS;
 use crate::roots::ScanRoots;
 use core::cell::UnsafeCell;
@@ -243,10 +242,7 @@ impl Workers {
         let (pagemap, mode) =
             (Pagemap::new(), Composed { team: Concurrent, scope: Snapshot, limit: UntilAsked(asked) });
         let mut marker = Marker::new(graph, stacks, &pagemap, mode);
-        self.each(|stacks| match !stacks.are_empty() && graph.state.faults().fails(Fault::LeftWithHelpers) {
-            true => stacks.clear(),
-            false => marker.take_over(stacks),
-        });
+        self.each(|stacks| marker.take_over(stacks));
         (mine.plus(marker.totals()), helped)
     }
 

@@ -102,7 +102,7 @@ impl<'m> WriteBarrier<'m> {
         let barrier = self.flag();
         publication::observe();
         if barrier & MARK != 0 {
-            self.shade_overwritten(Some(object), slot as usize, words, None);
+            self.shade_overwritten(Some(object), slot as usize, words);
         }
         if barrier & VERIFY != 0 {
             self.note(object, slot.into(), words);
@@ -218,10 +218,10 @@ impl<'m> WriteBarrier<'m> {
         if !space.is_old(at) {
             return;
         }
-        if barrier & MARK != 0 && !self.0.shared().faults().fails(Fault::ReusedUnmarked) {
+        if barrier & MARK != 0 {
             Shading::of(self.0.shared(), self.0).reused(cell);
         }
-        if barrier & YOUNG != 0 && !self.0.shared().faults().fails(Fault::ReusedNotRecorded) {
+        if barrier & YOUNG != 0 {
             self.stores().object(self.0.shared().remembered(), cell);
         }
         if barrier & VERIFY != 0 {
@@ -265,7 +265,7 @@ impl<'m> WriteBarrier<'m> {
     #[inline(never)]
     fn before_rare_store(self, barrier: u32, object: Option<ObjectRef>, slot: Address, value: Address) {
         if barrier & MARK != 0 {
-            self.shade_overwritten(object, slot.get(), 1, Some(value.get()));
+            self.shade_overwritten(object, slot.get(), 1);
         }
         if barrier & YOUNG != 0 && self.0.stores.is_remembered(self.space(), slot.get()) {
             self.remember(object, slot.get(), value.get());
@@ -304,7 +304,6 @@ impl<'m> WriteBarrier<'m> {
         if barrier & YOUNG != 0
             && self.0.stores.is_remembered(self.space(), at)
             && space.may_be_old(object.into())
-            && !self.0.shared().faults().fails(Fault::InitNotRecorded)
         {
             self.stores().words(self.0.shared().remembered(), at, at + words * WORD);
         }
@@ -313,14 +312,14 @@ impl<'m> WriteBarrier<'m> {
         }
     }
 
-    /// Shades the objects to which `words` words from `slot` on refer, before they are overwritten (with `value`, if
-    /// there is one word). A full marking is active. Objects allocated since it began need no shading; most of them
+    /// Shades the objects to which `words` words from `slot` on refer, before they are overwritten. A full marking
+    /// is active. Objects allocated since it began need no shading; most of them
     /// pass by the table of young pages. Only an object's trace function knows what its words mean: so the first store
     /// into such an object shades all objects that it refers to. Each mutator does that once, because knowing of the
     /// others would take a lock.
     #[cold]
     #[inline(never)]
-    fn shade_overwritten(self, object: Option<ObjectRef>, slot: usize, words: usize, value: Option<usize>) {
+    fn shade_overwritten(self, object: Option<ObjectRef>, slot: usize, words: usize) {
         if !self.0.stores.is_remembered(self.space(), slot)
             || self.0.shared().faults().fails(Fault::ShadeSkipped)
         {
@@ -343,11 +342,7 @@ impl<'m> WriteBarrier<'m> {
         let mut shading = Shading::of(state, self.0);
         let old = |i: usize| {
             // SAFETY: the words are slots of an object of this heap; other threads may store into them.
-            let old = publication::load(unsafe { AtomicUsize::from_ptr((slot + i * WORD) as *mut usize) });
-            match value {
-                Some(value) if self.0.shared().faults().fails(Fault::ShadeAfterStore) => value,
-                _ => old,
-            }
+            publication::load(unsafe { AtomicUsize::from_ptr((slot + i * WORD) as *mut usize) })
         };
         match entry.kind() {
             None | Some(ScanKind::NoPointers) => {}
@@ -355,9 +350,7 @@ impl<'m> WriteBarrier<'m> {
                 let (Some(base), Some(trace)) = (base, space.layouts().shape(entry.shape()).trace()) else {
                     return;
                 };
-                if self.stores().is_first(base.get())
-                    && !self.0.shared().faults().fails(Fault::TracedUnshaded)
-                {
+                if self.stores().is_first(base.get()) {
                     let span = space.find_span(base.into()).expect("an object lies in a span");
                     // SAFETY: the object exists, and its shape has this function.
                     unsafe { shading.all_of(base, span.object_bytes() / WORD * WORD, trace) };
@@ -409,11 +402,7 @@ impl<'m> WriteBarrier<'m> {
     #[inline(never)]
     fn remember_slot(self, slot: usize) {
         let (set, faults) = (self.0.shared().remembered(), self.0.shared().faults());
-        let is_lost = || {
-            let in_arena = cfg!(heapwood_inject) && self.space().arenas().find(Address::new(slot)).is_some();
-            faults.fails(Fault::StoreNotRecorded) || in_arena && faults.fails(Fault::ArenaStoreNotRecorded)
-        };
-        if !set.has_overflowed() && !is_lost() {
+        if !set.has_overflowed() && !faults.fails(Fault::StoreNotRecorded) {
             self.stores().slot(set, slot);
         }
     }

@@ -303,13 +303,11 @@ impl Mutator {
 
     /// The roots of the stopped mutator; its stack only if `stack` says so.
     pub(crate) fn roots(&self, stack: bool) -> ThreadRoots<'_> {
-        let cells = self.keeps_runs() && !self.shared().faults().fails(Fault::CellUnscanned);
         ThreadRoots {
             frames: &self.frames,
-            faults: self.shared().faults(),
             stack: stack.then_some(self.thread.stack()),
             arenas: self.owned(),
-            cells: cells.then(|| self.owned().keeping_runs(true)),
+            cells: self.keeps_runs().then(|| self.owned().keeping_runs(true)),
         }
     }
 

@@ -3,7 +3,6 @@
 
 use crate::error::Refusal;
 use crate::heap::Heap;
-use crate::inject::Fault;
 #[cfg(doc)]
 use crate::mutator::switch::MutatorStacks;
 use crate::roots::handles::Handle;
@@ -196,9 +195,7 @@ impl<'h> HeapRoots<'h> {
     }
 
     fn note(self, handle: Handle) {
-        if !self.0.state().faults().fails(Fault::HandleNotNoted) {
-            self.all().changed.note(handle);
-        }
+        self.all().changed.note(handle);
     }
 
     /// Frees a handle; false if it is not held.

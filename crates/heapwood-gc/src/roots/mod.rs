@@ -53,7 +53,6 @@ pub(crate) use table::RootTable;
 pub use table::RootToken;
 pub(crate) use visitor::{LockedRoots, Source, ThreadRoots};
 
-use crate::inject::{Fault, FaultInjector};
 use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
 use changed_handles::ChangedHandles;
 use core::ops::Range;
@@ -111,10 +110,8 @@ impl Roots {
     }
 
     /// Learns which libraries are loaded. The caller has the loader's lock until threads have stopped.
-    pub(crate) fn look_at_libraries(&self, faults: &FaultInjector) {
-        if let Some(libraries) = &mut *self.libraries.lock()
-            && !faults.fails(Fault::LibrariesNotUpdated)
-        {
+    pub(crate) fn look_at_libraries(&self) {
+        if let Some(libraries) = &mut *self.libraries.lock() {
             libraries.look();
         }
     }

@@ -8,7 +8,6 @@ use super::libraries::Libraries;
 use super::other_stacks::OtherStacks;
 use super::stacks::ThreadStack;
 use super::table::{RootKind, RootTable};
-use crate::inject::FaultInjector;
 use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
 use core::fmt;
 use core::ops::Range;
@@ -80,7 +79,6 @@ impl fmt::Display for Source {
 /// The roots of a stopped thread.
 pub(crate) struct ThreadRoots<'m> {
     pub(crate) frames: &'m Frames,
-    pub(crate) faults: &'m FaultInjector,
     /// Its stack, if that is scanned.
     pub(crate) stack: Option<&'m ThreadStack>,
     /// Its arenas.
@@ -136,8 +134,8 @@ impl LockedRoots<'_> {
             }
         }
         self.stacks.for_each(|words| f(Source::Stack, words));
-        for ThreadRoots { frames, faults, stack, arenas, cells } in threads {
-            frames.for_each(kind, faults, |slots| f(Source::Frame, slots));
+        for ThreadRoots { frames, stack, arenas, cells } in threads {
+            frames.for_each(kind, |slots| f(Source::Frame, slots));
             if let Some(stack) = stack {
                 stack.for_each(|words| f(Source::Stack, words));
             }

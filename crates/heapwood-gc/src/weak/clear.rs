@@ -62,11 +62,7 @@ pub(crate) fn clear_links(pause: &Pause<'_>, kind: PauseKind, links: LinkKind) {
     let faults = pause.state().faults();
     let lists = if is_full(kind) { Lists::All } else { Lists::Young };
     let (looked, _) = pause.state().links().settle(links, lists, |link| {
-        let clears = match is_dead(pause, kind, link.object) {
-            true => !faults.fails(Fault::LinkLate),
-            false => faults.fails(Fault::LinkEarly),
-        };
-        if !clears {
+        if !is_dead(pause, kind, link.object) && !faults.fails(Fault::LinkEarly) {
             return match (is_slot_dead(pause, kind, link.slot), links) {
                 (false, _) => Fate::Stays,
                 (true, LinkKind::Short) => Fate::Waits,
@@ -82,11 +78,9 @@ pub(crate) fn clear_links(pause: &Pause<'_>, kind: PauseKind, links: LinkKind) {
 
 /// Drops the short links whose slots lie in objects that are dead still.
 pub(crate) fn drop_links(pause: &Pause<'_>, kind: PauseKind) {
-    let looked = pause.state().links().settle_waiting(|link| {
-        match is_slot_dead(pause, kind, link.slot) && !pause.state().faults().fails(Fault::LinkKept) {
-            true => Fate::Dropped,
-            false => Fate::Stays,
-        }
+    let looked = pause.state().links().settle_waiting(|link| match is_slot_dead(pause, kind, link.slot) {
+        true => Fate::Dropped,
+        false => Fate::Stays,
     });
     pause.add_scanned(looked * ENTRY);
 }

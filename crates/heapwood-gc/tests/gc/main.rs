@@ -2,12 +2,12 @@
 //!
 //! | folder | what it tests |
 //! |---|---|
-//! | [`oracle`] | random programs of one thread against a model of the object graph, on heaps of every sort |
+//! | [`oracle`] | random programs of one thread against a model of the object graph, on heaps of every sort, some beside a marking in steps |
 //! | [`threads_oracle`] | the same on 1 to 16 threads, which exchange what they make |
-//! | [`stepped`] | the same while a marking goes on, driven in steps |
-//! | [`inject`] | that errors planted in the collector are caught by those three, and by verify mode |
+//! | [`stepped`] | the log of what barriers shade, in markings that a test drives in steps |
+//! | [`inject`] | that errors planted in the collector are caught by the two oracles, and by verify mode |
 //! | [`roots`] | what keeps objects alive: stacks, ranges, libraries; and what does not |
-//! | [`marking`] | deep, wide and strange graphs; mark stacks; markers side by side; types described by programs |
+//! | [`marking`] | deep, wide and strange graphs; mark stacks; markers side by side; trace functions |
 //! | [`young`] | when there are young collections |
 //! | [`arenas`] | arenas: what they keep, what ends them, what reads them afterwards |
 //! | [`verify`] | verify and stress mode, misuse, explicit frees |

@@ -10,7 +10,6 @@ use super::super::cycle::Cycle;
 use super::super::plan::{PauseKind, YoungPart};
 use super::super::session::Session;
 use crate::finalizers::Pass;
-use crate::inject::Fault;
 use crate::mark::{MarkTotals, Marking, Revived};
 use crate::pause::Pause;
 use crate::weak::clear::{clear_ephemerons, clear_links, drop_links};
@@ -51,14 +50,8 @@ impl Collector {
             PauseKind::FinalMark(_) => &[Pass::Young, Pass::Rest],
             PauseKind::Young { .. } | PauseKind::InitialMark(_) | PauseKind::Promote => &[Pass::Young],
         };
-        let faults = pause.state().faults();
-        if !faults.fails(Fault::RevivedKeyKept) {
-            clear_ephemerons(pause, kind);
-        }
+        clear_ephemerons(pause, kind);
         clear_links(pause, kind, LinkKind::Short);
-        if faults.fails(Fault::LongLinkEarly) {
-            clear_links(pause, kind, LinkKind::Long);
-        }
         let (mut marked, mut circles) = (MarkTotals::default(), 0);
         for &pass in passes {
             let verify = self.verify().filter(|_| pause.state().finalizers().has_any());
@@ -115,7 +108,6 @@ impl Collector {
             world.note_large_survivors();
             state.marking_log().end(|object| world.forget_freed(object));
         }
-        state.faults().forget_young_large(world, cycle.collection());
     }
 }
 
@@ -132,9 +124,7 @@ fn young(pause: &Pause<'_>, marking: &mut Marking, session: &mut Session, part: 
     }
     let marked = match marked.late {
         false => marked,
-        true if active.is_some() && !pause.state().faults().fails(Fault::PromotedUnmarked) => {
-            marked.promoted(pause.world().promote_marked(pause.owners()))
-        }
+        true if active.is_some() => marked.promoted(pause.world().promote_marked(pause.owners())),
         true => marked.promoted(pause.world().promote(pause.owners())),
     };
     if let Some(session) = active {

@@ -15,7 +15,6 @@ use super::super::client::ClientPart;
 use super::super::collector::{Collector, Work};
 use super::super::cycle::Cycle;
 use super::super::plan::{Observed, plan};
-use crate::inject::Fault;
 use crate::mutator::registry::StopTimeout;
 use crate::observe::{Moment, RootBytes, Times};
 use crate::pause::Pause;
@@ -44,13 +43,10 @@ impl Collector {
         let (space, gate) = (state.space(), state.fork_gate());
         let times = Times::begin(space, work.last_ended);
         let starts = matches!(cause, Cause::StartMarking { .. });
-        let sweeps = !(starts && state.faults().fails(Fault::StartedUnswept));
         // Between two batches the process may fork.
-        while sweeps && gate.without_fork(|| space.sweep_some(Sweeping::Collector)) {}
+        while gate.without_fork(|| space.sweep_some(Sweeping::Collector)) {}
         let _no_fork = gate.no_fork();
-        if sweeps {
-            space.finish_sweep();
-        }
+        space.finish_sweep();
         // If the background sweeper has a batch in hand, that is waited for now; it takes no other.
         let sweeping = self.sweeping.lock();
         self.forget_given_up(state, work);
@@ -90,7 +86,7 @@ impl Collector {
             // A child that is forked while it has the lock would find that taken, for good: so the slice comes first.
             let no_fork = state.fork_gate().no_fork();
             let stopped = with_lock(|| {
-                self.roots().look_at_libraries(state.faults());
+                self.roots().look_at_libraries();
                 self.stop_once(state, times, client, limit, true)
             });
             drop(no_fork);

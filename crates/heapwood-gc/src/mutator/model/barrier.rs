@@ -383,11 +383,6 @@ fn a_barrier_that_does_not_shade_is_noticed() {
 }
 
 #[test]
-fn a_barrier_that_shades_what_it_stores_is_noticed() {
-    fails("child_shades_after_the_store", LOST);
-}
-
-#[test]
 fn a_chunk_that_the_last_pause_does_not_take_is_noticed() {
     fails("child_hands_nothing_in", LOST);
 }
@@ -407,12 +402,6 @@ fn child_marks() {
 #[ignore = "fails, as it must: run in a process of its own by a test above"]
 fn child_does_not_shade() {
     a_mutator_shades(Marks::Marker, Some(Fault::ShadeSkipped));
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by a test above"]
-fn child_shades_after_the_store() {
-    a_mutator_shades(Marks::Marker, Some(Fault::ShadeAfterStore));
 }
 
 #[test]

@@ -12,7 +12,6 @@ use heapwood_gc::{Config, FinalizerQueue, Heap, Misuse, Mutator, Refusal};
 use heapwood_gc_testing::settings::{amount, first_seed};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
-use std::collections::{HashMap, HashSet};
 
 fn finalize(mutator: &Mutator, object: usize, tag: usize) -> heapwood_gc::FinalizerToken {
     mutator.finalize_data(NonNull::new(object as *mut u8).unwrap(), OWN, tag).unwrap()
@@ -29,104 +28,6 @@ fn taken(heap: &Heap) -> Vec<usize> {
     let mut all: Vec<_> = core::iter::from_fn(|| next(heap)).collect();
     all.sort_unstable();
     all
-}
-
-#[test]
-fn data_is_queued_once_when_its_object_is_dead() {
-    for config in [FULL, PRECISE, YOUNG, FULL.verify(true), PRECISE.mark_threads(3)] {
-        let heap = heap(config.concurrent(Concurrent::Off));
-        let mutator = attach(&heap);
-        let types = [node_type(&heap), pointer_free(&heap, 3000), pointer_free(&heap, 100_000)];
-        let mut roots = Slots::new(&heap, 300);
-        for i in 0..300 {
-            let object = new(&mutator, types[i % 3]);
-            finalize(&mutator, object, i);
-            if i % 5 == 0 {
-                finalize(&mutator, object, 1000 + i);
-            }
-            roots.set(i, object);
-        }
-        assert_eq!(heap.finalizers(), (360, 0));
-        mutator.collect().unwrap();
-        assert_eq!((taken(&heap), heap.finalizers()), (vec![], (360, 0)));
-        (0..300).filter(|i| i % 2 == 1).for_each(|i| roots.set(i, 0));
-        mutator.collect().unwrap();
-        let dead: Vec<_> = (0..300).filter(|i| i % 2 == 1).collect();
-        let twice = dead.iter().filter(|&i| i % 5 == 0).map(|i| 1000 + i);
-        let stats = heap.inspect().stats();
-        assert_eq!((stats.finalizers, stats.finalizers_queued, stats.finalized), (180, 180, 180));
-        assert_eq!(taken(&heap), dead.iter().copied().chain(twice).collect::<Vec<_>>());
-        mutator.collect().unwrap();
-        assert_eq!((taken(&heap), heap.finalizers()), (vec![], (180, 0)));
-        drop(roots);
-        mutator.collect().unwrap();
-        assert_eq!((taken(&heap).len(), heap.finalizers()), (180, (0, 0)));
-        assert_swept_and_valid(&heap);
-    }
-}
-
-/// A young collection queues data of young objects, says nothing of old ones, and a promotion keeps all.
-#[test]
-fn young_collections_look_at_what_was_registered_since_the_last() {
-    let heap = heap(YOUNG.concurrent(Concurrent::Off));
-    let mutator = attach(&heap);
-    let node = node_type(&heap);
-    let mut roots = Slots::new(&heap, 2);
-    roots.set(0, new(&mutator, node));
-    finalize(&mutator, roots.get(0), 1);
-    finalize(&mutator, new(&mutator, node), 2);
-    mutator.collect_young().unwrap();
-    assert_eq!(taken(&heap), [2]);
-    // It is old by now: only a full collection finds it dead, also if it was registered again as an old object.
-    finalize(&mutator, roots.get(0), 3);
-    roots.set(0, 0);
-    finalize(&mutator, new(&mutator, node), 4);
-    mutator.collect_young().unwrap();
-    assert_eq!(taken(&heap), [4]);
-    // All that is young is kept.
-    heap.set_young_time(Some(core::time::Duration::ZERO));
-    let large = pointer_free(&heap, 100_000);
-    for (ty, tag) in [(node, 5), (large, 6), (pointer_free(&heap, 3000), 7)] {
-        finalize(&mutator, new(&mutator, ty), tag);
-    }
-    mutator.collect_young().unwrap();
-    assert!(taken(&heap).is_empty());
-    heap.set_young_time(None);
-    mutator.collect_young().unwrap();
-    assert!(taken(&heap).is_empty());
-    mutator.collect().unwrap();
-    assert_eq!(taken(&heap), [1, 3, 5, 6, 7]);
-}
-
-#[test]
-fn what_is_registered_during_a_marking_waits_for_the_next() {
-    let heap = heap(PRECISE.concurrent(Concurrent::Off));
-    // No young pause is late.
-    heap.pace_by_bytes();
-    let mutator = attach(&heap);
-    let node = node_type(&heap);
-    let mut roots = Slots::new(&heap, 4);
-    (0..3).for_each(|i| roots.set(i, new(&mutator, node)));
-    finalize(&mutator, roots.get(0), 0);
-    // Dead at the start: young, so the young part of the start finds it.
-    finalize(&mutator, new(&mutator, node), 9);
-    assert_eq!(mutator.incremental_marking().begin(), Ok(true));
-    assert_eq!(taken(&heap), [9]);
-    // What is dropped now was reachable at the start.
-    (1..3).for_each(|i| _ = finalize(&mutator, roots.get(i), i));
-    (0..3).for_each(|i| roots.set(i, 0));
-    finalize(&mutator, new(&mutator, node), 3);
-    roots.set(3, new(&mutator, node));
-    finalize(&mutator, roots.get(3), 4);
-    while mutator.incremental_marking().step(1).unwrap() {}
-    assert_eq!(mutator.incremental_marking().finish(), Ok(true));
-    let after = taken(&heap);
-    assert!(after.is_empty() || after == [3], "{after:?}");
-    mutator.collect().unwrap();
-    let mut all = [after, taken(&heap)].concat();
-    all.sort_unstable();
-    assert_eq!((all, heap.finalizers()), (vec![0, 1, 2, 3], (1, 0)));
-    assert!(is_alive(&heap, roots.get(3)));
 }
 
 #[test]
@@ -214,90 +115,6 @@ fn all_is_queued_at_the_end() {
     assert_eq!((heap.finalizers(), heap.finalize_all()), ((0, 10), Ok(10)));
     assert_eq!(taken(&heap), (0..10).collect::<Vec<_>>());
     assert_eq!(heap.finalize_all(), Ok(0));
-}
-
-/// The random program: objects in slots, replaced, registered, cancelled, and collected in all ways. The model knows which
-/// objects are in slots; a conservative word keeps none.
-pub(crate) fn play(heap: &Heap, seed: u64, steps: usize) {
-    let mutator = attach(heap);
-    let node = node_type(heap);
-    let mut rng = Rng::new(seed);
-    let mut roots = Slots::new(heap, 64);
-    // By tag: the slot that keeps its object, and the registration.
-    let mut alive: HashMap<usize, (usize, heapwood_gc::FinalizerToken)> = HashMap::new();
-    let mut dead = HashSet::new();
-    let check = |alive: &HashMap<usize, _>, dead: &mut HashSet<usize>| {
-        for tag in taken(heap) {
-            assert!(!alive.contains_key(&tag), "{tag} was queued early");
-            assert!(dead.remove(&tag), "{tag} was queued twice, or after it was cancelled");
-        }
-    };
-    for tag in 0..steps {
-        let slot = rng.below(64);
-        match rng.below(16) {
-            0..8 => {
-                roots.set(slot, new(&mutator, node));
-                alive.retain(|&tag, &mut (at, _)| at != slot || !dead.insert(tag));
-                alive.insert(tag, (slot, finalize(&mutator, roots.get(slot), tag)));
-            }
-            8..10 if roots.get(slot) != 0 => {
-                alive.insert(tag, (slot, finalize(&mutator, roots.get(slot), tag)));
-            }
-            10..12 => {
-                roots.set(slot, 0);
-                alive.retain(|&tag, &mut (at, _)| at != slot || !dead.insert(tag));
-            }
-            12 if !alive.is_empty() => {
-                let tag = *alive.keys().min().unwrap();
-                let (_, token) = alive.remove(&tag).unwrap();
-                assert_eq!(heap.cancel_finalizer(token), Ok(tag));
-            }
-            13 => mutator.collect_young().unwrap(),
-            14 if rng.below(4) == 0 => {
-                mutator.collect().unwrap();
-                check(&alive, &mut dead);
-                assert!(dead.is_empty(), "{dead:?} were dead, and a full collection has not queued them");
-            }
-            15 => match mutator.incremental_marking().begin().unwrap() {
-                true => _ = mutator.incremental_marking().step(rng.below(50)).unwrap(),
-                false => _ = mutator.incremental_marking().finish().unwrap(),
-            },
-            _ => (0..rng.below(50)).for_each(|_| _ = new(&mutator, node)),
-        }
-        check(&alive, &mut dead);
-    }
-    mutator.collect().unwrap();
-    check(&alive, &mut dead);
-    assert!(dead.is_empty());
-    assert_eq!(heap.finalizers().0, alive.len());
-}
-
-pub(crate) const PLAYED: [Config; 6] = {
-    let off = PRECISE.concurrent(Concurrent::Off);
-    let young = YOUNG.concurrent(Concurrent::Off);
-    [
-        off,
-        young,
-        young.verify(true),
-        FULL.concurrent(Concurrent::Off),
-        off.mark_threads(2),
-        young.mark_stack(10),
-    ]
-};
-
-#[test]
-fn random_programs_find_each_tag_when_its_object_is_dead() {
-    for (config, seed) in PLAYED.iter().zip(first_seed()..) {
-        let heap = heap(*config);
-        // Some young collections keep all they have not marked.
-        for round in 0..amount("HEAPWOOD_FINALIZERS", 50, 5, 2) as u64 {
-            heap.set_young_time((round % 3 == 1).then_some(core::time::Duration::ZERO));
-            play(&heap, seed + 100 * round, 3000);
-            heap.finalize_all().unwrap();
-            taken(&heap);
-        }
-        assert_swept_and_valid(&heap);
-    }
 }
 
 /// Threads register, cancel and take at once, while the heap collects in all ways by itself.
@@ -394,27 +211,4 @@ fn finalised_buffers_do_not_make_a_process_grow() {
         }
         assert!(most <= at_most, "{most} bytes at once");
     }
-}
-
-#[test]
-fn a_child_has_the_finalisers_it_inherits() {
-    Child::new()
-        .run(|| {
-            let heap = heap(FULL.concurrent(Concurrent::Off));
-            let mutator = attach(&heap);
-            (0..100).for_each(|tag| _ = finalize(&mutator, new(&mutator, node_type(&heap)), tag));
-            // SAFETY: the child uses the heap, and exits without the harness's cleanup; one that hangs is killed.
-            let child = unsafe { libc::fork() };
-            mutator.collect().unwrap();
-            let all = taken(&heap).len();
-            if child == 0 {
-                // SAFETY: as above.
-                unsafe { libc::_exit(if all == 100 { 7 } else { 1 }) };
-            }
-            let mut ended = 0;
-            // SAFETY: it is this process's child.
-            assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
-            assert!(all == 100 && libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
-        })
-        .well();
 }

@@ -43,57 +43,6 @@ fn check_node(object: usize, number: usize) {
 const ALL: [Config; 6] =
     [FULL, PRECISE.mark_threads(3), YOUNG, FULL.verify(true), YOUNG.verify(true), FULL.mark_stack(16)];
 
-#[test]
-fn an_object_comes_back_whole_and_may_die_again() {
-    for config in ALL {
-        let heap = heap(config.concurrent(Concurrent::Off));
-        let mutator = attach(&heap);
-        let mut roots = Slots::new(&heap, 101);
-        for i in 0..100 {
-            node_with_list(&mutator, &mut roots, i, 1000 * i);
-            let order = if i % 2 == 0 { FinalizeOrder::Ordered } else { FinalizeOrder::AtOnce };
-            register(&mutator, roots.get(i), order, i);
-        }
-        mutator.collect().unwrap();
-        assert_eq!((tags(&mutator), heap.finalizers()), (vec![], (100, 0)));
-        (0..100).filter(|i| i % 3 == 0).for_each(|i| roots.set(i, 0));
-        mutator.collect().unwrap();
-        assert_eq!(heap.finalizers(), (66, 34));
-        // The queue keeps them, whatever is collected and allocated meanwhile.
-        for round in 0..3 {
-            if round > 0 { mutator.collect() } else { mutator.collect_young() }.unwrap();
-            (0..5000).for_each(|_| _ = new(&mutator, node_type(&heap)));
-        }
-        // One waits for the others: it is dropped first, and registered again.
-        let mut seen = HashSet::new();
-        while let Some(taken) = take(&mutator, OWN) {
-            check_node(address(taken), 1000 * taken.tag);
-            assert!(seen.insert(taken.tag) && taken.tag % 3 == 0);
-            roots.set(100, address(taken));
-            register(&mutator, roots.get(100), FinalizeOrder::Ordered, 200 + taken.tag);
-        }
-        assert_eq!((seen.len(), heap.finalizers()), (34, (100, 0)));
-        roots.set(100, 0);
-        mutator.collect().unwrap();
-        let mut again = tags(&mutator);
-        again.sort_unstable();
-        assert_eq!(
-            again,
-            seen.iter()
-                .map(|tag| 200 + tag)
-                .collect::<std::collections::BTreeSet<_>>()
-                .into_iter()
-                .collect::<Vec<_>>()
-        );
-        mutator.collect().unwrap();
-        assert_eq!((tags(&mutator), heap.finalizers()), (vec![], (66, 0)));
-        drop(roots);
-        heap.finalize_all().unwrap();
-        assert_eq!(tags(&mutator).len(), 66);
-        assert_swept_and_valid(&heap);
-    }
-}
-
 /// Nodes that lead each to the next in the list of edges; returns what each collection finds, until one finds nothing.
 fn collections(config: Config, orders: &[FinalizeOrder], edges: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let heap = heap(config.concurrent(Concurrent::Off));
@@ -239,30 +188,6 @@ fn a_circle_waits_for_good_and_is_counted() {
     }
 }
 
-/// Registered several times, it comes as often; its data comes when it is dead for good.
-#[test]
-fn data_waits_for_objects_that_come_back() {
-    for config in ALL {
-        let heap = heap(config.concurrent(Concurrent::Off));
-        let mutator = attach(&heap);
-        let mut roots = Slots::new(&heap, 1);
-        node_with_list(&mutator, &mut roots, 0, 7);
-        finalize(&mutator, roots.get(0), 1);
-        finalize(&mutator, get(roots.get(0), 0), 2);
-        register(&mutator, roots.get(0), FinalizeOrder::Ordered, 3);
-        register(&mutator, roots.get(0), FinalizeOrder::AtOnce, 4);
-        register(&mutator, roots.get(0), FinalizeOrder::Ordered, 5);
-        roots.set(0, 0);
-        mutator.collect().unwrap();
-        assert_eq!((taken(&heap), heap.finalizers()), (vec![], (2, 3)));
-        let mut all = tags(&mutator);
-        all.sort_unstable();
-        assert_eq!(all, [3, 4, 5]);
-        mutator.collect().unwrap();
-        assert_eq!((taken(&heap), heap.finalizers()), (vec![1, 2], (0, 0)));
-    }
-}
-
 #[test]
 fn entries_come_by_their_queues() {
     let heap = heap(FULL.concurrent(Concurrent::Off));
@@ -307,103 +232,6 @@ fn entries_come_by_their_queues() {
     assert_eq!(mutator.blocking(|| mutator.next_finalized(OWN)).unwrap(), Err(misuse));
 }
 
-#[test]
-fn a_young_collection_revives_and_a_promotion_keeps() {
-    let heap = heap(YOUNG.concurrent(Concurrent::Off));
-    let mutator = attach(&heap);
-    let mut roots = Slots::new(&heap, 2);
-    node_with_list(&mutator, &mut roots, 0, 1);
-    register(&mutator, roots.get(0), FinalizeOrder::Ordered, 1);
-    roots.set(0, 0);
-    mutator.collect_young().unwrap();
-    let taken = take(&mutator, OWN).unwrap();
-    check_node(address(taken), 1);
-    // It is old now.
-    register(&mutator, address(taken), FinalizeOrder::Ordered, 2);
-    mutator.collect_young().unwrap();
-    assert_eq!(tags(&mutator), []);
-    heap.set_young_time(Some(core::time::Duration::ZERO));
-    node_with_list(&mutator, &mut roots, 0, 3);
-    register(&mutator, roots.get(0), FinalizeOrder::AtOnce, 3);
-    roots.set(0, 0);
-    mutator.collect_young().unwrap();
-    heap.set_young_time(None);
-    mutator.collect_young().unwrap();
-    assert_eq!(tags(&mutator), []);
-    mutator.collect().unwrap();
-    let mut all = tags(&mutator);
-    all.sort_unstable();
-    assert_eq!(all, [2, 3]);
-    // All that is registered is queued, young ones too, and stays whole; none of it can be freed.
-    node_with_list(&mutator, &mut roots, 0, 4);
-    register(&mutator, roots.get(0), FinalizeOrder::AtOnce, 4);
-    heap.finalize_all().unwrap();
-    // SAFETY: it is refused.
-    let refused = unsafe { mutator.free(NonNull::new(roots.get(0) as *mut u8).unwrap()) };
-    assert!(matches!(refused, Err(Refusal::HasFinalizer { .. })), "{refused:?}");
-    roots.set(0, 0);
-    mutator.collect_young().unwrap();
-    (0..5000).for_each(|_| _ = new(&mutator, node_type(&heap)));
-    check_node(address(take(&mutator, OWN).unwrap()), 4);
-}
-
-/// What a marking beside the program revives at its start, in between, and at its end.
-#[test]
-fn a_marking_beside_the_program_revives_at_both_its_ends() {
-    for verify in [false, true] {
-        let heap = heap(YOUNG.concurrent(Concurrent::Off).verify(verify));
-        let mutator = attach(&heap);
-        let mut roots = Slots::new(&heap, 8);
-        // Old and dead at the start; one behind the other.
-        for i in 0..3 {
-            node_with_list(&mutator, &mut roots, i, i);
-            register(&mutator, roots.get(i), FinalizeOrder::Ordered, i);
-        }
-        link(&mutator, roots.get(0), 1, roots.get(1));
-        // Old, alive, and queued by the program later on.
-        node_with_list(&mutator, &mut roots, 3, 3);
-        mutator.collect().unwrap();
-        (0..3).for_each(|i| roots.set(i, 0));
-        // Young and dead at the start.
-        node_with_list(&mutator, &mut roots, 4, 4);
-        register(&mutator, roots.get(4), FinalizeOrder::Ordered, 4);
-        roots.set(4, 0);
-        assert_eq!(mutator.incremental_marking().begin(), Ok(true));
-        // It is on the queue, and in the snapshot.
-        let four = take(&mutator, OWN).unwrap();
-        assert_eq!(four.tag, 4);
-        roots.set(4, address(four));
-        mutator.incremental_marking().step(5).unwrap();
-        // Dies during the marking, and a young collection finds it.
-        node_with_list(&mutator, &mut roots, 5, 5);
-        register(&mutator, roots.get(5), FinalizeOrder::AtOnce, 5);
-        roots.set(5, 0);
-        mutator.collect_young().unwrap();
-        let five = take(&mutator, OWN).unwrap();
-        assert_eq!(five.tag, 5);
-        roots.set(5, address(five));
-        // Dies during the marking, and the end finds it.
-        node_with_list(&mutator, &mut roots, 6, 6);
-        register(&mutator, roots.get(6), FinalizeOrder::Ordered, 6);
-        roots.set(6, 0);
-        while mutator.incremental_marking().step(50).unwrap() {}
-        assert_eq!(mutator.incremental_marking().finish(), Ok(true));
-        let mut found = Vec::new();
-        while let Some(taken) = take(&mutator, OWN) {
-            check_node(address(taken), taken.tag);
-            found.push(taken.tag);
-        }
-        found.sort_unstable();
-        assert!(found == [0, 2, 6] || found == [0, 2], "{found:?}");
-        (0..20_000).for_each(|_| _ = new(&mutator, node_type(&heap)));
-        (3..6).for_each(|i| check_node(roots.get(i), i));
-        mutator.collect().unwrap();
-        let next = tags(&mutator);
-        assert!(next.contains(&1) && found.len() + next.len() == 4, "{found:?}, {next:?}");
-        assert_swept_and_valid(&heap);
-    }
-}
-
 /// What the program queues itself during a marking is in no snapshot: the end finds it on the queue, or the taker tells of it.
 #[test]
 fn what_is_queued_during_a_marking_outlives_it() {
@@ -430,64 +258,6 @@ fn what_is_queued_during_a_marking_outlives_it() {
         mutator.collect().unwrap();
         check_node(roots.get(0), 9);
     }
-}
-
-/// The words that the end of a marking looks at, with so many finalisers of what lives; in one that has come to its end `beside` the
-/// program, or has all left to its last pause.
-fn words_at_the_end(live: usize, beside: bool) -> u64 {
-    let heap = heap(FULL.concurrent(Concurrent::Off));
-    let mutator = attach(&heap);
-    let mut roots = Slots::new(&heap, 11);
-    (0..11).for_each(|i| roots.set(i, new(&mutator, node_type(&heap))));
-    (0..live).for_each(|tag| _ = finalize(&mutator, roots.get(10), tag));
-    (0..10).for_each(|i| register(&mutator, roots.get(i), FinalizeOrder::Ordered, i));
-    mutator.collect().unwrap();
-    (0..10).for_each(|i| roots.set(i, 0));
-    mutator.incremental_marking().begin().unwrap();
-    while beside && mutator.incremental_marking().step(50).unwrap() {}
-    mutator.incremental_marking().finish().unwrap();
-    assert_eq!((tags(&mutator).len(), heap.finalizers()), (10, (live, 0)));
-    heap.inspect().stats().mark_end_max_words
-}
-
-/// A marking has looked at entries of objects that live before its end, which then looks at those of the dead alone.
-#[test]
-fn the_end_of_a_marking_looks_at_no_entry_of_what_lives() {
-    const MANY: usize = 100_000;
-    let [few, many] = [0, MANY].map(|live| words_at_the_end(live, true));
-    assert!(many < few + 100, "{many} words at the end, and {few} without entries");
-    let late = words_at_the_end(MANY, false);
-    assert!(
-        late > few + 4 * MANY as u64,
-        "{late} words at an end that looks at all, and {few} without entries"
-    );
-}
-
-/// What a marking has found without a mark may be cancelled before its end, and what it looks at be registered meanwhile.
-#[test]
-fn entries_change_while_a_marking_looks_at_them() {
-    let heap = heap(PRECISE.concurrent(Concurrent::Off).verify(true));
-    let mutator = attach(&heap);
-    let mut roots = Slots::new(&heap, 40);
-    (0..40).for_each(|i| roots.set(i, new(&mutator, node_type(&heap))));
-    let tokens: Vec<_> = (0..20).map(|i| finalize(&mutator, roots.get(i), i)).collect();
-    mutator.collect().unwrap();
-    (0..20).for_each(|i| roots.set(i, 0));
-    for round in 0..2 {
-        mutator.incremental_marking().begin().unwrap();
-        while mutator.incremental_marking().step(50).unwrap() {}
-        if round == 0 {
-            // They are suspects by now.
-            (0..10).for_each(|i| assert_eq!(heap.cancel_finalizer(tokens[i]), Ok(i)));
-            (20..30).for_each(|i| _ = finalize(&mutator, roots.get(i), i));
-            assert!(tokens[..10].iter().all(|&token| heap.cancel_finalizer(token).is_err()));
-        }
-        mutator.incremental_marking().finish().unwrap();
-        let expected: Vec<_> = if round == 0 { (10..20).collect() } else { (20..30).collect() };
-        assert_eq!(taken(&heap), expected);
-        (20..30).for_each(|i| roots.set(i, 0));
-    }
-    assert_eq!(heap.finalizers(), (0, 0));
 }
 
 #[test]

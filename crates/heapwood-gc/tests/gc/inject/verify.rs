@@ -146,23 +146,30 @@ planted! {
     verify_mode_catches_a_store_that_is_not_remembered: verified_young_collection, StoreNotRecorded, 1,
         "word 1 of the object at 0x", "the write barrier saw a store there, which was not remembered";
     verify_mode_catches_a_lost_chunk: verified_young_collection, RecordLost, 1, "which was not marked by a young collection";
-    verify_mode_catches_a_handle_that_is_not_noted: verified_young_collection, HandleNotNoted, 1, "the handle at 0x";
-    verify_mode_catches_a_noted_frame_that_is_skipped: verified_young_collection, NotedFrameSkipped, 1, "the frame slot at 0x";
-    verify_mode_catches_a_forgotten_large_object: verified_young_collection, YoungLargeForgotten, 1, "the root slot at 0x";
     verify_mode_catches_lost_edges: verified_collection, LoseMark, 500, "which was not marked";
     verify_mode_catches_a_missed_root: verified_collection, MissRoot, 1, "the root slot at 0x";
-    verify_mode_catches_a_missed_handle: verified_collection, MissRoot, 2, "the handle at 0x";
     verify_mode_catches_a_wrongly_freed_object: verified_collection, WrongFree, 321, "which was not marked";
-    the_second_marking_catches_lost_chunks: precise_paths_with_young_collections, ShadedLost, 1,
-        "word 0 of the object at 0x", "was not marked by the concurrent marking: a second marking";
     the_second_marking_catches_a_store_that_shades_nothing: precise_paths, ShadeSkipped, 1,
         "word 0 of the object at 0x", "was not marked by the concurrent marking: a second marking";
     the_second_marking_catches_a_survivor_that_is_not_marked: precise_paths_with_young_collections, SurvivorUnmarked, 1,
-        "word 1 of the object at 0x", "was not marked by the concurrent marking: a second marking";
-    the_second_marking_catches_promotion_that_does_not_mark: precise_paths, PromotedUnmarked, 1,
         "word 1 of the object at 0x", "was not marked by the concurrent marking: a second marking";
     the_second_marking_catches_a_lost_edge_of_a_trace_function: a_path_that_a_trace_function_reports, LoseMark, 2,
         "the trace function of the object at 0x", "was not marked by the concurrent marking: a second marking";
     the_second_marking_catches_what_no_precise_path_leads_to_any_more: a_path_from_a_stray_word, ShadeSkipped, 1,
         "was not marked by the concurrent marking, though it could be reached when that began";
+}
+
+#[test]
+fn verify_mode_tells_of_early_finalisers() {
+    let child = Child::new().run(|| {
+        let heap = heap(YOUNG.verify(true));
+        let mutator = attach(&heap);
+        let mut roots = Slots::new(&heap, 1);
+        roots.set(0, new(&mutator, node_type(&heap)));
+        let object = core::ptr::NonNull::new(roots.get(0) as *mut u8).unwrap();
+        mutator.finalize_data(object, Default::default(), 1).unwrap();
+        plant(&heap, Some((Fault::FinalizedByMark, 1)));
+        mutator.collect_young().unwrap();
+    });
+    assert!(!child.status.success() && child.err.contains("was taken for dead"), "{child}");
 }

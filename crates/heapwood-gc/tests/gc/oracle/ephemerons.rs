@@ -134,6 +134,7 @@ impl World {
         if read != wanted {
             return Err(format!("reading the ephemeron at {at:?} gave {read:x?}, and not {wanted:x?}"));
         }
+        self.has_read([Some(key), value].into_iter().flatten());
         match (self.rng.below(3), value) {
             (0, _) => self.root(key),
             (1, Some(value)) => self.root(value),

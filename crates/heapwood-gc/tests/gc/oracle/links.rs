@@ -145,6 +145,7 @@ impl World {
         if found != self.addr(link.object) {
             return Err(format!("the link of {place:?} reads {found:#x}, and not {link:?}"));
         }
+        self.has_read(core::iter::once(link.object));
         // While something is queued nobody changes what is dead, so the model knows what queues keep.
         if !self.model.get(link.object).dead || !self.wills.is_holding() && self.settings.exact() {
             self.model.revive(link.object);

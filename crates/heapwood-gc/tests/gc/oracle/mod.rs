@@ -9,6 +9,7 @@
 //! | [`world`] | a heap, a mutator, roots of every sort, and the model of them |
 //! | [`program`] | random operations |
 //! | [`arenas`] | those on arenas |
+//! | `steps` | a full marking beside the program, in steps |
 //! | `ephemerons`, `tables`, `links`, `finalizers` | those on what is weak, and on finalisers |
 //! | `collected` | what a collection does to the model |
 //! | [`check`] | heap against model |
@@ -24,6 +25,7 @@ mod links;
 pub(crate) mod program;
 pub(crate) mod replay;
 pub(crate) mod settings;
+mod steps;
 mod tables;
 pub(crate) mod world;
 
@@ -114,4 +116,13 @@ heapwood_gc_testing::a_test_for_each! {
     mostly_weak_small_mark_stack_verified = 28;
     mostly_weak_any_number_of_markers = 29;
     mostly_weak_young = 30;
+    in_steps = 31;
+    in_steps_all_mixed_edge_by_edge = 32;
+    in_steps_verified = 33;
+    in_steps_mostly_weak = 34;
+    young_in_steps = 35;
+    young_in_long_steps_all_mixed = 36;
+    young_in_steps_verified = 37;
+    young_in_steps_small_mark_stack = 38;
+    young_in_steps_mostly_weak = 39;
 }

@@ -73,6 +73,7 @@ pub(crate) fn play(world: &mut World, seed: u64, steps: usize) -> Result<Done, S
     for step in 0..steps {
         world
             .step(&mut limits)
+            .and_then(|()| world.mark_on())
             .map_err(|what| format!("heap \"{}\", seed {seed}, step {step}: {what}", world.settings.name))?;
     }
     let ended = world.collect_all(Depth::Whole).and_then(|()| world.see_all_come());
@@ -108,6 +109,13 @@ impl World {
             match self.rng.below(600) {
                 0..4 => return self.free_one(),
                 4 => self.heap.set_young_time(self.rng.one_in(6).then_some(Duration::ZERO)),
+                _ => {}
+            }
+        }
+        if self.settings.edges > 0 {
+            match self.rng.below(20) {
+                0..3 => return self.hide(),
+                3 => return self.free_one(),
                 _ => {}
             }
         }
@@ -158,6 +166,9 @@ impl World {
     }
 
     fn collect_of(&mut self, of: Collection, depth: Depth) -> Outcome {
+        if of == Collection::Full {
+            self.finish_marking()?;
+        }
         let disturber = self.take_disturber();
         let quiet = Self::quiet(&disturber);
         let outcome = self.collect_and_check(of, depth);
@@ -204,13 +215,14 @@ impl World {
                 _ => {}
             }
         }
+        self.release_held(5);
         while self.frames.len() > 1 {
             self.pop_frame();
         }
         for open in (0..self.arenas.len()).rev() {
             if self.rng.one_in(2) {
                 let end = [End::Closed, End::Emptied, End::Left][self.rng.below(3)];
-                self.end_arena(open, end, false).unwrap_or_else(|what| panic!("{what}"));
+                self.end_arena(open, end, self.is_marking()).unwrap_or_else(|what| panic!("{what}"));
             }
         }
     }
@@ -223,6 +235,7 @@ impl World {
             (0..self.ranges[block].means.len()).for_each(|i| self.set_range(block, i, Word::Null));
         }
         (0..self.handles.len()).for_each(|i| self.set_handle(i, None));
+        self.release_held(0);
         while !self.frames.is_empty() {
             self.pop_frame();
         }
@@ -275,7 +288,7 @@ impl World {
     }
 
     /// A random slot of a reachable object, rather an empty one.
-    fn place(&mut self) -> Option<(Id, u32)> {
+    pub(super) fn place(&mut self) -> Option<(Id, u32)> {
         let mut place = None;
         for _ in 0..6 {
             let Some(object) = self.walk() else { continue };
@@ -354,8 +367,8 @@ impl World {
 
     /// Opens an arena, puts something into one, or ends one.
     fn use_arenas(&mut self, limits: &mut usize) -> Outcome {
-        if self.rng.one_in(40) {
-            return self.end_some_arena(false);
+        if self.rng.one_in(if self.settings.edges > 0 { 15 } else { 40 }) {
+            return self.end_some_arena(self.is_marking());
         }
         let before = self.heap.inspect().stats().collections;
         if self.wants_arena() {
@@ -560,8 +573,25 @@ impl World {
         }
     }
 
-    /// Stores through the barrier.
+    /// Stores through the barrier, or is refused.
     fn store(&mut self, object: Id, word: u32, edge: Option<Edge>) -> Outcome {
+        if !self.rng.one_in(4) {
+            return self.store_at(object, word, edge);
+        }
+        let (base, slot) = (ObjectRef::new(self.addr(object)), self.slot_ptr(object, word));
+        let (old, new) = (self.word(object, word), self.value(edge));
+        let wrong = old ^ 8;
+        // SAFETY: the object can be reached, the word is a slot of it, the value an object's address.
+        let done =
+            unsafe { self.mutator().barrier().cas(base, slot, Address::new(wrong), Address::new(new)) };
+        match done {
+            Err(found) if found == Address::new(old) => Ok(()),
+            done => Err(format!("a compare-and-swap that should fail gave {done:x?}")),
+        }
+    }
+
+    /// Stores through the barrier, in one of its ways.
+    pub(super) fn store_at(&mut self, object: Id, word: u32, edge: Option<Edge>) -> Outcome {
         let (base, slot) = (ObjectRef::new(self.addr(object)), self.slot_ptr(object, word));
         let (old, new) = (self.word(object, word), self.value(edge));
         match self.rng.below(4) {
@@ -574,15 +604,8 @@ impl World {
                 }
             }
             1 => {
-                let wrong = old ^ 8;
                 // SAFETY: as above.
-                let done = unsafe {
-                    self.mutator().barrier().cas(base, slot, Address::new(wrong), Address::new(new))
-                };
-                if done != Err(Address::new(old)) {
-                    return Err(format!("a compare-and-swap that should fail gave {done:x?}"));
-                }
-                return Ok(());
+                unsafe { self.mutator().barrier().write_inside(slot, Address::new(new)) };
             }
             2 => {
                 // SAFETY: as above; the source is a local.
@@ -650,6 +673,13 @@ impl World {
         // Nobody can reach what is dead, to clear it.
         if places.len() > 4 || places.iter().any(|place| place.2) {
             return Ok(());
+        }
+        if self.is_marking() {
+            let mut leads: Vec<Id> = self.model.get(victim).edges.values().map(|edge| edge.to).collect();
+            leads.sort_unstable();
+            leads.retain(|&to| to != victim);
+            // What else refers to it is not known to refer to it no more.
+            leads.into_iter().take(3).for_each(|to| self.root(to));
         }
         places.sort_unstable();
         for (id, word, _) in places.into_iter().filter(|place| place.0 != victim) {
@@ -732,6 +762,8 @@ impl World {
                 let block = self.rng.below(self.ranges.len());
                 let i = self.rng.below(self.ranges[block].means.len());
                 let word = match self.rng.below(3) {
+                    // A marking has read the roots, and what is dead goes.
+                    _ if self.is_marking() => Word::Null,
                     0 => Word::Null,
                     1 => Word::Raw(Masked::new(self.rng.word() as usize)),
                     _ => match self.graves.last() {
@@ -745,6 +777,12 @@ impl World {
                 let frame = self.rng.below(self.frames.len());
                 let i = self.rng.below(self.frames[frame].means.len());
                 self.set_frame(frame, i, None);
+            }
+            6 => self.release_held(20),
+            7 => {
+                if let Some(id) = self.any_in_heap() {
+                    self.hold_object(id);
+                }
             }
             _ => {
                 if let Some(id) = self.walk() {

@@ -22,6 +22,8 @@ pub(crate) struct Settings {
     pub(crate) young: bool,
     /// Whether each fourth step is one with what is weak or with finalisers, instead of each twentieth, and ephemerons are in chains.
     pub(crate) mostly_weak: bool,
+    /// A full marking goes on beside the program, which follows fewer edges than this after each of its steps; none, if 0.
+    pub(crate) edges: usize,
     /// Whether collections come by bytes and not by clocks ([`replay`](super::replay)).
     pub(crate) by_bytes: bool,
 }
@@ -39,8 +41,12 @@ impl Settings {
 }
 
 const PRECISE: Config = heapwood_gc_testing::PRECISE.address_space(1 << 30);
-
 const YOUNG: Config = PRECISE.generational(Generational::Always);
+const SCANNED: Config = PRECISE.conservative_stacks(true);
+const SIGNALS: Config = SCANNED.stop(Stop::Signals);
+/// Full collections come when they are asked for.
+const QUIET: Config = PRECISE.min_heap(256 << 20);
+const YOUNG_QUIET: Config = YOUNG.min_heap(256 << 20);
 
 const USUAL: Settings = Settings {
     name: "precise",
@@ -52,180 +58,115 @@ const USUAL: Settings = Settings {
     drawn: false,
     young: false,
     mostly_weak: false,
+    edges: 0,
     by_bytes: false,
 };
+const MIXED: Settings = Settings { mixed: true, ..USUAL };
+const DRAWN: Settings = Settings { drawn: true, ..USUAL };
+const OFTEN_YOUNG: Settings = Settings { young: true, ..USUAL };
+const YOUNG_MIXED: Settings = Settings { mixed: true, ..OFTEN_YOUNG };
+const YOUNG_DRAWN: Settings = Settings { drawn: true, ..OFTEN_YOUNG };
+const WEAK: Settings = Settings { mostly_weak: true, ..USUAL };
+const STEPS: Settings = Settings { edges: 6, ..USUAL };
+const YOUNG_STEPS: Settings = Settings { edges: 6, ..OFTEN_YOUNG };
 
-const OFTEN_YOUNG: Settings = Settings { config: YOUNG, collect_every: 200, young: true, ..USUAL };
+/// How many objects are alive at most; a collection comes once in so many steps; and a share of the work.
+const fn on(
+    of: Settings,
+    name: &'static str,
+    config: Config,
+    (objects, collect_every, share): (usize, usize, usize),
+) -> Settings {
+    Settings { name, config, objects, collect_every, share, ..of }
+}
 
-/// Small graphs, which are looked at often.
-const MOSTLY_WEAK: Settings =
-    Settings { objects: 300, collect_every: 50, share: 1, mostly_weak: true, ..USUAL };
-
-const BY_SIGNALS: Settings = Settings {
-    name: "stopped by signals",
-    config: PRECISE.conservative_stacks(true).stop(Stop::Signals),
-    objects: 1000,
-    collect_every: 400,
-    share: 1,
-    ..USUAL
-};
+const MAX: usize = usize::MAX;
 
 /// The usual collection of heaps.
-pub(crate) const ALL: [Settings; 31] = [
+pub(crate) const ALL: [Settings; 40] = [
     USUAL,
-    Settings {
-        name: "precise, left to itself",
-        config: PRECISE.percent(30),
-        objects: 3000,
-        collect_every: usize::MAX,
-        share: 9,
-        ..USUAL
-    },
-    Settings { name: "precise, all mixed", collect_every: 400, share: 4, mixed: true, ..USUAL },
-    Settings {
-        name: "precise, all mixed, verify, mark stack of 8",
-        config: PRECISE.mark_stack(8).verify(true),
-        objects: 1000,
-        collect_every: 400,
-        share: 3,
-        mixed: true,
-        ..USUAL
-    },
-    Settings {
-        name: "precise, mark stack of 8",
-        config: PRECISE.mark_stack(8),
-        collect_every: 500,
-        share: 5,
-        ..USUAL
-    },
-    Settings {
-        name: "precise, mark stack of 1, verify",
-        config: PRECISE.mark_stack(1).verify(true),
-        objects: 800,
-        collect_every: 500,
-        share: 2,
-        ..USUAL
-    },
-    Settings {
-        name: "precise, limited",
-        config: PRECISE.limit(4 << 20).percent(400),
-        objects: usize::MAX,
-        collect_every: 3000,
-        share: 6,
-        ..USUAL
-    },
-    Settings {
-        name: "precise, verify",
-        config: PRECISE.verify(true),
-        objects: 1000,
-        collect_every: 500,
-        share: 3,
-        ..USUAL
-    },
-    Settings {
-        name: "precise, stress",
-        config: PRECISE.stress(true),
-        objects: 120,
-        collect_every: 50,
-        share: 1,
-        ..USUAL
-    },
-    Settings { name: "conservative stacks", config: PRECISE.conservative_stacks(true), share: 5, ..USUAL },
-    Settings {
-        name: "conservative stacks, mark stack of 8, verify",
-        config: PRECISE.conservative_stacks(true).verify(true).mark_stack(8),
-        objects: 1000,
-        collect_every: 500,
-        share: 2,
-        ..USUAL
-    },
-    Settings { name: "any number of markers", collect_every: 500, share: 3, drawn: true, ..USUAL },
-    Settings {
-        name: "any number of markers, conservative stacks, mark stack of 8, verify",
-        config: PRECISE.conservative_stacks(true).verify(true).mark_stack(8),
-        objects: 1000,
-        collect_every: 400,
-        share: 1,
-        drawn: true,
-        ..USUAL
-    },
-    Settings { name: "young, precise", share: 7, ..OFTEN_YOUNG },
-    Settings {
-        name: "young, precise, left to itself",
-        config: YOUNG.percent(30).min_heap(24 << 20),
-        objects: 3000,
-        collect_every: usize::MAX,
-        share: 6,
-        ..OFTEN_YOUNG
-    },
-    Settings { name: "young, precise, all mixed", collect_every: 150, share: 5, mixed: true, ..OFTEN_YOUNG },
-    Settings {
-        name: "young, precise, all mixed, verify, mark stack of 8",
-        config: YOUNG.mark_stack(8).verify(true),
-        objects: 800,
-        collect_every: 150,
-        share: 4,
-        mixed: true,
-        ..OFTEN_YOUNG
-    },
-    Settings {
-        name: "young, precise, mark stack of 1, verify",
-        config: YOUNG.mark_stack(1).verify(true),
-        objects: 800,
-        share: 3,
-        ..OFTEN_YOUNG
-    },
-    Settings {
-        name: "young, precise, verify",
-        config: YOUNG.verify(true),
-        objects: 1000,
-        share: 5,
-        ..OFTEN_YOUNG
-    },
-    Settings {
-        name: "young, precise, limited",
-        config: YOUNG.limit(4 << 20).percent(400),
-        objects: usize::MAX,
-        collect_every: 1000,
-        share: 4,
-        ..OFTEN_YOUNG
-    },
-    Settings {
-        name: "young, precise, stress",
-        config: YOUNG.stress(true),
-        objects: 120,
-        collect_every: 50,
-        share: 1,
-        ..OFTEN_YOUNG
-    },
-    Settings {
-        name: "young, conservative stacks, mark stack of 8, verify",
-        config: YOUNG.conservative_stacks(true).verify(true).mark_stack(8),
-        objects: 1000,
-        share: 3,
-        ..OFTEN_YOUNG
-    },
-    Settings { name: "young, any number of markers", share: 2, drawn: true, ..OFTEN_YOUNG },
-    BY_SIGNALS,
-    Settings { name: "stopped by signals, all mixed", mixed: true, ..BY_SIGNALS },
-    Settings {
-        name: "stopped by signals, mark stack of 8, verify",
-        config: BY_SIGNALS.config.mark_stack(8).verify(true),
-        objects: 600,
-        ..BY_SIGNALS
-    },
-    Settings {
-        name: "stopped by signals, any number of markers",
-        config: BY_SIGNALS.config.stop_signal(34),
-        drawn: true,
-        ..BY_SIGNALS
-    },
-    Settings { name: "precise, mostly weak", ..MOSTLY_WEAK },
-    Settings {
-        name: "precise, mostly weak, mark stack of 8, verify",
-        config: PRECISE.mark_stack(8).verify(true),
-        ..MOSTLY_WEAK
-    },
-    Settings { name: "any number of markers, mostly weak", drawn: true, ..MOSTLY_WEAK },
-    Settings { name: "young, precise, mostly weak", config: YOUNG, young: true, ..MOSTLY_WEAK },
+    on(USUAL, "precise, left to itself", PRECISE.percent(30), (3000, MAX, 9)),
+    on(MIXED, "precise, all mixed", PRECISE, (1500, 400, 4)),
+    on(
+        MIXED,
+        "precise, all mixed, verify, mark stack of 8",
+        PRECISE.mark_stack(8).verify(true),
+        (1000, 400, 3),
+    ),
+    on(USUAL, "precise, mark stack of 8", PRECISE.mark_stack(8), (1500, 500, 5)),
+    on(USUAL, "precise, mark stack of 1, verify", PRECISE.mark_stack(1).verify(true), (800, 500, 2)),
+    on(USUAL, "precise, limited", PRECISE.limit(4 << 20).percent(400), (MAX, 3000, 6)),
+    on(USUAL, "precise, verify", PRECISE.verify(true), (1000, 500, 3)),
+    on(USUAL, "precise, stress", PRECISE.stress(true), (120, 50, 1)),
+    on(USUAL, "conservative stacks", SCANNED, (1500, 600, 5)),
+    on(
+        USUAL,
+        "conservative stacks, mark stack of 8, verify",
+        SCANNED.verify(true).mark_stack(8),
+        (1000, 500, 2),
+    ),
+    on(DRAWN, "any number of markers", PRECISE, (1500, 500, 3)),
+    on(DRAWN, "any number of markers, scanned, verify", SCANNED.verify(true).mark_stack(8), (1000, 400, 1)),
+    on(OFTEN_YOUNG, "young, precise", YOUNG, (1500, 200, 7)),
+    on(OFTEN_YOUNG, "young, left to itself", YOUNG.percent(30).min_heap(24 << 20), (3000, MAX, 6)),
+    on(YOUNG_MIXED, "young, all mixed", YOUNG, (1500, 150, 5)),
+    on(
+        YOUNG_MIXED,
+        "young, all mixed, verify, mark stack of 8",
+        YOUNG.mark_stack(8).verify(true),
+        (800, 150, 4),
+    ),
+    on(OFTEN_YOUNG, "young, mark stack of 1, verify", YOUNG.mark_stack(1).verify(true), (800, 200, 3)),
+    on(OFTEN_YOUNG, "young, verify", YOUNG.verify(true), (1000, 200, 5)),
+    on(OFTEN_YOUNG, "young, limited", YOUNG.limit(4 << 20).percent(400), (MAX, 1000, 4)),
+    on(OFTEN_YOUNG, "young, stress", YOUNG.stress(true), (120, 50, 1)),
+    on(
+        OFTEN_YOUNG,
+        "young, conservative stacks, mark stack of 8, verify",
+        YOUNG.conservative_stacks(true).verify(true).mark_stack(8),
+        (1000, 200, 3),
+    ),
+    on(YOUNG_DRAWN, "young, any number of markers", YOUNG, (1500, 200, 2)),
+    on(USUAL, "stopped by signals", SIGNALS, (1000, 400, 1)),
+    on(MIXED, "stopped by signals, all mixed", SIGNALS, (1000, 400, 1)),
+    on(
+        USUAL,
+        "stopped by signals, mark stack of 8, verify",
+        SIGNALS.mark_stack(8).verify(true),
+        (600, 400, 1),
+    ),
+    on(DRAWN, "stopped by signals, any number of markers", SIGNALS.stop_signal(34), (1000, 400, 1)),
+    on(WEAK, "precise, mostly weak", PRECISE, (300, 50, 1)),
+    on(
+        WEAK,
+        "precise, mostly weak, mark stack of 8, verify",
+        PRECISE.mark_stack(8).verify(true),
+        (300, 50, 1),
+    ),
+    on(Settings { drawn: true, ..WEAK }, "any number of markers, mostly weak", PRECISE, (300, 50, 1)),
+    on(Settings { young: true, ..WEAK }, "young, mostly weak", YOUNG, (300, 50, 1)),
+    on(STEPS, "in steps", QUIET, (1500, 1500, 1)),
+    on(
+        Settings { mixed: true, edges: 2, ..STEPS },
+        "in steps, all mixed, edge by edge",
+        QUIET,
+        (1500, 1500, 1),
+    ),
+    on(STEPS, "in steps, verify", QUIET.verify(true), (1500, 1500, 1)),
+    on(Settings { mostly_weak: true, ..STEPS }, "in steps, mostly weak", QUIET, (300, 1500, 1)),
+    on(YOUNG_STEPS, "young, in steps", YOUNG_QUIET, (1500, 1500, 1)),
+    on(
+        Settings { mixed: true, edges: 100, ..YOUNG_STEPS },
+        "young, in long steps",
+        YOUNG_QUIET,
+        (1500, 1500, 1),
+    ),
+    on(YOUNG_STEPS, "young, in steps, verify", YOUNG_QUIET.verify(true), (1500, 1500, 1)),
+    on(YOUNG_STEPS, "young, in steps, mark stack of 8", YOUNG_QUIET.mark_stack(8), (1500, 1500, 1)),
+    on(
+        Settings { mostly_weak: true, ..YOUNG_STEPS },
+        "young, in steps, mostly weak",
+        YOUNG_QUIET,
+        (300, 1500, 1),
+    ),
 ];

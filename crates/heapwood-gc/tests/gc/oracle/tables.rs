@@ -29,6 +29,7 @@ impl World {
         let n = self.rng.below(self.tables.len().max(1));
         let Some(&table) = self.tables.get(n) else { return Ok(()) };
         let entries = self.entries(table);
+        self.has_read(entries.iter().flat_map(|&(key, value, _)| [Some(key), value]).flatten());
         match self.rng.below(8) {
             0..5 if entries.len() < MOST_KEYS => self.put_into(table, &entries),
             5 => self.remove_from(table, &entries),

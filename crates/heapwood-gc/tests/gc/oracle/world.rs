@@ -51,6 +51,8 @@ pub(crate) struct World {
     pub(crate) ranges: Vec<RangeBlock>,
     pub(crate) frames: Vec<FrameBlock>,
     pub(crate) handles: Vec<(Handle, Option<Id>)>,
+    /// Objects that the program holds.
+    held: Vec<Id>,
     /// Open arenas, and the headers of those that were left since the last collection.
     pub(crate) arenas: Vec<Open>,
     pub(crate) left: Vec<(Handle, Id)>,
@@ -58,7 +60,10 @@ pub(crate) struct World {
     pub(crate) wills: Wills,
     pub(crate) links: Links,
     pub(crate) tables: Vec<Id>,
-    /// The last collection came in the middle of a call whose halves the model does not know.
+    /// A marking in steps is under way; what was dead when it began. How many have ended.
+    pub(super) marking: Option<Vec<Masked>>,
+    pub(crate) markings: usize,
+    /// The last collection came in the middle of a call whose halves the model does not know, or was one end of a marking in steps.
     pub(crate) is_unsure: bool,
     /// Objects that such a call may have made after that collection.
     pub(crate) made: Vec<Id>,
@@ -128,11 +133,14 @@ impl World {
             ranges: Vec::new(),
             frames: Vec::new(),
             handles: Vec::new(),
+            held: Vec::new(),
             arenas: Vec::new(),
             left: Vec::new(),
             wills,
             links: Links::new(),
             tables: Vec::new(),
+            marking: None,
+            markings: 0,
             is_unsure: false,
             made: Vec::new(),
             opened: 0,
@@ -307,6 +315,25 @@ impl World {
         assert!(!self.heap.roots().free_handle(handle), "a handle is freed once");
     }
 
+    pub(crate) fn hold_object(&mut self, id: Id) {
+        if !self.held.contains(&id) {
+            let object = NonNull::new(self.addr(id) as *mut u8).unwrap();
+            assert_eq!(self.mutator().hold(object), Ok(true), "it was not held");
+            assert_eq!(self.mutator().hold(object), Ok(false), "it is held");
+            self.held.push(id);
+        }
+    }
+
+    /// Holds no more objects than this.
+    pub(crate) fn release_held(&mut self, most: usize) {
+        while self.held.len() > most {
+            let i = self.rng.below(self.held.len());
+            let id = self.held.swap_remove(i);
+            let object = NonNull::new(self.addr(id) as *mut u8).unwrap();
+            assert_eq!(self.mutator().release_held(object), Ok(true), "it is held");
+        }
+    }
+
     /// The pointer that `object`'s slot may be made to hold so that it refers to `to`.
     pub(crate) fn edge(&mut self, object: Id, to: Id) -> Edge {
         let holds = self.kinds.all[self.model.get(object).kind].holds;
@@ -350,7 +377,7 @@ impl World {
         let mut roots: Vec<Id> = Vec::new();
         roots.extend(self.slots.iter().flat_map(|b| b.means.iter().flatten()));
         roots.extend(self.frames.iter().flat_map(|b| b.means.iter().flatten()));
-        roots.extend(self.handles.iter().filter_map(|h| h.1));
+        roots.extend(self.handles.iter().filter_map(|h| h.1).chain(self.held.iter().copied()));
         for open in &self.arenas {
             roots.push(open.header);
             let holds = &self.model.arenas[&open.number];

@@ -1,4 +1,4 @@
-//! Held objects: random programs whose objects nothing keeps but that the program holds them, against a list of what it holds.
+//! Held objects of threads and of children; what is held by one thread is in the oracle's programs.
 
 use core::ptr::NonNull;
 use heapwood_gc::{Config, Heap, Mutator, ObjectType, Refusal};
@@ -25,103 +25,6 @@ impl Held {
         let leaf = get(object, 0);
         assert_eq!(mutator.find(leaf).map(|found| found.base.get()), Some(leaf), "what it leads to is gone");
         assert_eq!(get(leaf, 0), self.number);
-    }
-}
-
-/// The heaps of the programs.
-pub(crate) const PLAYED: [Config; 7] =
-    [FULL, YOUNG, PRECISE, FULL.mark_threads(4), YOUNG.verify(true), BY_SIGNALS, YOUNG.stress(true)];
-
-/// Plays a program of so many steps.
-pub(crate) fn play(heap: &Heap, seed: u64, steps: usize) {
-    let mutator = attach(heap);
-    let types = [
-        masked(heap, 2, &[0]),
-        masked(heap, 40, &[0, 39]),
-        masked(heap, 9000, &[0]),
-        ObjectType::conservative(64),
-        masked(heap, 7, &[0, 3]),
-    ];
-    let leaf = pointer_free(heap, 16);
-    let (mut rng, mut all) = (Rng::new(seed), Vec::<Held>::new());
-    for step in 0..steps {
-        match rng.below(16) {
-            0..8 => {
-                let ty = types[rng.below(types.len())];
-                let object = match rng.below(2) {
-                    0 => mutator.allocate_held(ty).unwrap(),
-                    _ => {
-                        let object = mutator.allocate(ty).unwrap();
-                        assert_eq!(mutator.hold(object), Ok(true));
-                        object
-                    }
-                };
-                assert_eq!(mutator.hold(object), Ok(false));
-                let at = object.as_ptr() as usize;
-                let to = new(&mutator, leaf);
-                put(to, 0, step);
-                link(&mutator, at, 0, to);
-                all.push(Held { hidden: !at, number: step });
-            }
-            8..11 if !all.is_empty() => {
-                let held = all.swap_remove(rng.below(all.len()));
-                held.check(&mutator);
-                assert_eq!(mutator.release_held(held.at()), Ok(true));
-                assert!(!mutator.find_info(held.at().as_ptr() as usize).unwrap().held);
-                assert_eq!(mutator.release_held(held.at()), Ok(false));
-            }
-            11 if !all.is_empty() => {
-                let held = all.swap_remove(rng.below(all.len()));
-                held.check(&mutator);
-                // SAFETY: nothing refers to it.
-                unsafe { mutator.free(held.at()) }.unwrap();
-                assert!(mutator.find(held.at().as_ptr() as usize).is_none());
-                assert!(matches!(mutator.hold(held.at()), Err(Refusal::CannotHold { .. })));
-            }
-            12 => mutator.collect_young().unwrap(),
-            13 if step % 4 == 0 => mutator.collect().unwrap(),
-            14 => {
-                let marking = mutator.incremental_marking();
-                if marking.begin().unwrap() {
-                    marking.step(rng.below(100)).unwrap();
-                } else {
-                    marking.finish().unwrap();
-                }
-            }
-            _ => {
-                // Cells of others between them.
-                (0..rng.below(200)).for_each(|_| _ = new(&mutator, types[rng.below(2)]));
-            }
-        }
-        if step % 16 == 0 {
-            all.iter().for_each(|held| held.check(&mutator));
-        }
-    }
-    all.iter().for_each(|held| held.check(&mutator));
-    wipe_stack();
-    mutator.collect().unwrap();
-    all.iter().for_each(|held| held.check(&mutator));
-    if !heap.config().conservative_stacks {
-        assert_eq!(heap.inspect().stats().live_objects, 2 * all.len(), "what nobody holds is kept");
-    }
-    for held in all {
-        mutator.release_held(held.at()).unwrap();
-    }
-    mutator.collect().unwrap();
-    if !heap.config().conservative_stacks {
-        assert_eq!(heap.inspect().stats().live_objects, 0);
-    }
-    drop(mutator);
-    assert_swept_and_valid(heap);
-}
-
-#[test]
-fn what_is_held_stays_and_what_is_released_goes() {
-    for (config, seed) in PLAYED.iter().zip(1..) {
-        for round in 0..4 {
-            let steps = if config.stress { 200 } else { 2000 };
-            play(&heap(*config), seed + 100 * round, steps);
-        }
     }
 }
 

@@ -131,29 +131,6 @@ fn verify_mode_refuses_to_free_what_has_a_link_or_is_the_place_of_one() {
     }
 }
 
-/// In all modes; and a program that cancels may free.
-#[test]
-fn what_has_a_finaliser_is_not_freed() {
-    for config in KINDS.into_iter().flat_map(|config| [config, config.verify(true)]) {
-        let heap = heap(config.concurrent(Concurrent::Off));
-        let mutator = attach(&heap);
-        let mut roots = Slots::new(&heap, 1);
-        roots.set(0, new(&mutator, node_type(&heap)));
-        let object = roots.get(0);
-        let tokens = [
-            mutator.finalize(at(object), Default::default(), FinalizeOrder::Ordered, 1).unwrap(),
-            mutator.finalize_data(at(object), Default::default(), 2).unwrap(),
-        ];
-        for token in tokens {
-            assert_eq!(try_free(&mutator, object), Err(Refusal::HasFinalizer { address: object }));
-            heap.cancel_finalizer(token).unwrap();
-        }
-        roots.set(0, 0);
-        assert_eq!(try_free(&mutator, object), Ok(()));
-        assert_swept_and_valid(&heap);
-    }
-}
-
 /// A program that breaks the promise where nothing checks it.
 #[test]
 fn a_key_that_was_freed_is_cleared_by_the_next_collection_unless_its_cell_is_used() {

@@ -4,20 +4,14 @@
 mod fixed_point;
 mod freed;
 pub(crate) mod links;
-mod play;
 mod refused;
-mod revived;
 mod tables;
-mod threads;
 
 use core::ptr::NonNull;
 use heapwood_gc::settings::options::Concurrent;
 use heapwood_gc::{AllocError, Misuse, Mutator, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
-
-#[cfg(heapwood_inject)]
-pub(crate) use play::{PLAYED, play};
 
 fn at(address: usize) -> NonNull<u8> {
     NonNull::new(address as *mut u8).unwrap()
@@ -69,84 +63,6 @@ fn a_value_lives_as_long_as_its_key() {
             assert!(!set_value(&mutator, roots.get(2), roots.get(2)));
         }
         assert_swept_and_valid(&heap);
-    }
-}
-
-/// A young collection clears what is young, says nothing of what is old, and a promotion keeps all.
-#[test]
-fn young_collections_clear_what_is_young() {
-    for config in [YOUNG, YOUNG.verify(true)] {
-        let heap = heap(config.concurrent(Concurrent::Off));
-        let mutator = attach(&heap);
-        let node = node_type(&heap);
-        let mut roots = Slots::new(&heap, 4);
-        for i in 0..2 {
-            roots.set(i, new(&mutator, node));
-            roots.set(2 + i, ephemeron(&mutator, roots.get(i), 0));
-        }
-        roots.set(0, 0);
-        mutator.collect_young().unwrap();
-        assert_eq!([2, 3].map(|i| key_of(&mutator, roots.get(i))), [0, roots.get(1)]);
-        // The key is old by now; its young value is one that a collection keeps.
-        let value = new(&mutator, node);
-        assert!(set_value(&mutator, roots.get(3), value));
-        mutator.collect_young().unwrap();
-        assert!(lives(&heap, value));
-        roots.set(1, 0);
-        mutator.collect_young().unwrap();
-        assert_eq!(value_of(&mutator, roots.get(3)), value);
-        mutator.collect().unwrap();
-        assert_eq!(key_of(&mutator, roots.get(3)), 0);
-        assert!(!lives(&heap, value));
-        // All that is young is kept.
-        heap.set_young_time(Some(core::time::Duration::ZERO));
-        roots.set(0, new(&mutator, node));
-        roots.set(2, ephemeron(&mutator, roots.get(0), 0));
-        let key = roots.get(0);
-        roots.set(0, 0);
-        mutator.collect_young().unwrap();
-        assert_eq!(key_of(&mutator, roots.get(2)), key);
-        heap.set_young_time(None);
-        mutator.collect().unwrap();
-        assert_eq!(key_of(&mutator, roots.get(2)), 0);
-    }
-}
-
-/// A marking in steps: what only a weak read leads to, when the marking has begun without it.
-#[test]
-fn what_a_read_returns_during_a_marking_is_kept() {
-    for config in [PRECISE, YOUNG, PRECISE.verify(true), PRECISE.mark_stack(1)] {
-        // With a log of one entry all objects of a span count as read.
-        let is_exact = config.mark_stack.is_none();
-        let heap = heap(config.concurrent(Concurrent::Off));
-        let mutator = attach(&heap);
-        let node = node_type(&heap);
-        let mut roots = Slots::new(&heap, 8);
-        for i in 0..3 {
-            roots.set(0, new(&mutator, node));
-            roots.set(1, new(&mutator, node));
-            roots.set(2 + i, ephemeron(&mutator, roots.get(0), roots.get(1)));
-        }
-        roots.set(0, 0);
-        roots.set(1, 0);
-        heap.set_young_time(Some(core::time::Duration::ZERO));
-        mutator.collect_young().unwrap();
-        heap.set_young_time(None);
-        assert_eq!(mutator.incremental_marking().begin(), Ok(true));
-        while mutator.incremental_marking().step(10).unwrap() {}
-        roots.set(5, key_of(&mutator, roots.get(2)));
-        roots.set(6, value_of(&mutator, roots.get(3)));
-        let (key, value) = (roots.get(5), roots.get(6));
-        assert!(key != 0 && value != 0);
-        assert_eq!(mutator.incremental_marking().finish(), Ok(true));
-        assert!(lives(&heap, key) && lives(&heap, value));
-        assert_eq!(key_of(&mutator, roots.get(2)), key);
-        assert_eq!(value_of(&mutator, roots.get(3)), value);
-        assert!(!is_exact || key_of(&mutator, roots.get(4)) == 0, "nobody has read it");
-        roots.set(5, 0);
-        roots.set(6, 0);
-        mutator.collect().unwrap();
-        assert_eq!([2, 3].map(|i| key_of(&mutator, roots.get(i))), [0, 0]);
     }
 }
 

@@ -5,7 +5,6 @@ use core::ptr::NonNull;
 use heapwood_gc::settings::options::Concurrent;
 use heapwood_gc::{Config, Misuse, Mutator, Refusal};
 use heapwood_gc_testing::*;
-use std::collections::HashMap;
 
 fn set(mutator: &Mutator, table: usize, key: usize, value: usize) -> bool {
     // SAFETY: roots of the test keep all three.
@@ -19,75 +18,6 @@ fn found(mutator: &Mutator, table: usize, key: usize) -> Option<usize> {
 
 fn table(mutator: &Mutator) -> usize {
     mutator.weak_table().unwrap().as_ptr() as usize
-}
-
-fn all(mutator: &Mutator, table: usize) -> HashMap<usize, usize> {
-    let (mut position, mut all) = (0, HashMap::new());
-    while let Some((key, value)) = mutator.weak_table_next(at(table), &mut position).unwrap() {
-        let value = value.map_or(0, |value| value.as_ptr() as usize);
-        assert!(all.insert(key.as_ptr() as usize, value).is_none(), "a key comes once");
-    }
-    all
-}
-
-/// Random steps on one table, whose keys come and go, against a map of those that roots keep.
-#[test]
-fn a_table_has_the_keys_that_are_alive() {
-    for config in [FULL, PRECISE, YOUNG, YOUNG.verify(true), FULL.stress(true)] {
-        let heap = heap(config.concurrent(Concurrent::Off));
-        let mutator = attach(&heap);
-        let node = node_type(&heap);
-        const KEYS: usize = 500;
-        let (mut keys, mut roots) = (Slots::new(&heap, KEYS), Slots::new(&heap, 2));
-        roots.set(0, table(&mutator));
-        let table = roots.get(0);
-        let (mut model, mut rng): (HashMap<usize, usize>, _) = (HashMap::new(), Rng::new(1));
-        for _ in 0..if config.stress { 2000 } else { 20_000 } {
-            let slot = rng.below(KEYS);
-            let key = keys.get(slot);
-            match rng.below(10) {
-                0..3 => {
-                    model.remove(&key);
-                    keys.set(slot, new(&mutator, node));
-                }
-                3..6 if key != 0 => {
-                    // A value that leads to its key.
-                    roots.set(1, if rng.one_in(3) { 0 } else { new(&mutator, node) });
-                    if roots.get(1) != 0 {
-                        link(&mutator, roots.get(1), 0, key);
-                    }
-                    let is_new = set(&mutator, table, key, roots.get(1));
-                    assert_eq!(is_new, model.insert(key, roots.get(1)).is_none());
-                }
-                6 if key != 0 => {
-                    let had = mutator.weak_table_remove(at(table), at(key)).unwrap();
-                    assert_eq!(had, model.remove(&key).is_some());
-                }
-                7 => {
-                    model.remove(&key);
-                    keys.set(slot, 0);
-                }
-                8 if rng.one_in(100) => mutator.collect().unwrap(),
-                8 if rng.one_in(20) => mutator.collect_young().unwrap(),
-                9 if rng.one_in(20) => match mutator.incremental_marking().begin().unwrap() {
-                    true => _ = mutator.incremental_marking().step(rng.below(200)).unwrap(),
-                    false => _ = mutator.incremental_marking().finish().unwrap(),
-                },
-                _ if key != 0 => assert_eq!(found(&mutator, table, key), model.get(&key).copied()),
-                _ => {}
-            }
-        }
-        let there = all(&mutator, table);
-        assert!(model.iter().all(|(key, value)| there.get(key) == Some(value)));
-        mutator.collect().unwrap();
-        assert_eq!(all(&mutator, table), model);
-        assert_eq!(mutator.weak_table_len(at(table)), Ok(model.len()));
-        (0..KEYS).for_each(|i| keys.set(i, 0));
-        roots.set(1, 0);
-        mutator.collect().unwrap();
-        assert_eq!(mutator.weak_table_len(at(table)), Ok(0));
-        assert_swept_and_valid(&heap);
-    }
 }
 
 /// Strings by value: word 2 is the text. Each has one object, and those that nobody uses are gone.
