@@ -4,7 +4,6 @@
 //! |---|---|
 //! | [`faulty`] | a kernel that refuses on command |
 //! | [`large_page_kernel`] | a kernel with larger pages |
-//! | [`recording`] | a kernel that knows its reservations |
 
 /// Methods of a kernel that pass the request on to the system.
 macro_rules! pass_on {
@@ -18,4 +17,3 @@ macro_rules! pass_on {
 
 pub mod faulty;
 pub mod large_page_kernel;
-pub mod recording;

@@ -5,9 +5,7 @@
 use super::cells;
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_gc_testing::*;
-use heapwood_heap::{ArenaKind, MOST_IN_ARENA};
-use heapwood_os_testing::faulty::Faulty;
-use heapwood_pages::PAGE_SIZE;
+use heapwood_heap::ArenaKind;
 
 const ON: Config = FULL.arena_faults(true);
 const KINDS: [ArenaKind; 3] = [ArenaKind::Escaping, ArenaKind::Promised, ArenaKind::Borrowed];
@@ -71,40 +69,6 @@ fn a_thread_that_reads_a_freed_arena_gets_sigsegv() {
     });
 }
 
-/// The pages are the heap's again after a full collection that has met no pointer there, and can be written.
-#[test]
-fn protected_memory_is_used_again_and_stays_bounded() {
-    in_child(|| {
-        for config in [ON, ON.limit(16 << 20), BY_SIGNALS.arena_faults(true)] {
-            let heap = heap(config);
-            let m = attach(&heap);
-            let (mut most, mut split) = (0, 0);
-            for round in 0..10_000 {
-                let arena = Arena::open(&m, KINDS[round % 3]);
-                arena.zeros(&m, cells(), 1 + round % 500).unwrap();
-                if round % 100 == 0 {
-                    arena.data(&m, MOST_IN_ARENA, 8).unwrap();
-                }
-                arena.close(&m);
-                most = most.max(heap.inspect().stats().in_use_bytes);
-                split = split.max(if round % 500 == 499 { mappings(&heap).0 } else { 0 });
-            }
-            assert!(heap.inspect().stats().collections > 1, "what rests makes collections due");
-            // A fortieth of what rests counts, and collections are due at 4 MiB at the latest.
-            assert!(most < 200 << 20, "{most} bytes of addresses");
-            assert!(
-                heap.inspect().stats().backed_bytes < 16 << 20,
-                "{} bytes",
-                heap.inspect().stats().backed_bytes
-            );
-            assert!(split < 1000, "{split} mappings: neighbours that are protected should be one");
-            m.collect().unwrap();
-            m.collect().unwrap();
-            assert_swept_and_valid(&heap);
-        }
-    });
-}
-
 #[test]
 fn nothing_is_protected_without_the_option() {
     in_child(|| {
@@ -145,66 +109,5 @@ fn the_kernels_records_do_not_run_out() {
         assert_eq!(mappings(&heap).1, 0, "all rests no longer");
         // They can be protected again.
         assert_eq!(signal_of_reading(closed(&m, ArenaKind::Escaping, 1)), libc::SIGSEGV);
-    });
-}
-
-/// Closes every other of so many arenas of a page each; returns the others.
-fn close_every_other(m: &Mutator, n: usize) -> Vec<Arena> {
-    let all = (0..n).map(|_| {
-        let arena = Arena::open(m, ArenaKind::Escaping);
-        arena.value(m, cells(), &[0; 8]);
-        arena
-    });
-    let (closed, open): (Vec<_>, Vec<_>) = all.enumerate().partition(|(i, _)| i % 2 == 1);
-    closed.into_iter().for_each(|(_, arena)| arena.close(m));
-    open.into_iter().map(|(_, arena)| arena).collect()
-}
-
-/// The memory of a chunk that nobody could write to goes back once: the end of its quarantine is one request to the kernel.
-#[test]
-fn protected_memory_is_given_back_once() {
-    const CHUNKS: usize = 100;
-    let kernel: &Faulty = Box::leak(Box::default());
-    let heap = Heap::create(kernel, ON.background_release(false)).unwrap();
-    let m = attach(&heap);
-    let requests = || {
-        let before = kernel.requests();
-        (0..2).for_each(|_| m.collect().unwrap());
-        kernel.requests() - before
-    };
-    requests();
-    let open: Vec<_> = (0..CHUNKS).map(|_| Arena::open(&m, ArenaKind::Escaping)).collect();
-    let values: Vec<_> = open.iter().map(|arena| arena.value(&m, cells(), &[1; 8])).collect();
-    open.into_iter().for_each(|arena| arena.close(&m));
-    let made = requests();
-    assert!((CHUNKS..CHUNKS + CHUNKS / 2).contains(&made), "{made} requests for {CHUNKS} chunks");
-    // SAFETY: the memory is the heap's, and no other thread uses it.
-    assert!(values.iter().all(|&value| unsafe { (value as *const usize).read() } == 0));
-}
-
-/// All heaps of a process have one bound, and those that have ended count no more.
-#[test]
-fn all_heaps_of_a_process_have_one_bound_on_what_is_protected() {
-    in_child(|| {
-        const MOST: usize = 16 << 10;
-        let config = ON.min_heap(1 << 30);
-        // Those of heaps that have ended do not count.
-        for _ in 0..3 {
-            let heap = heap(config);
-            close_every_other(&attach(&heap), MOST);
-            assert_eq!(mappings(&heap).1, MOST / 2 * PAGE_SIZE);
-        }
-        let heaps = [heap(config), heap(config)];
-        let mutators = [attach(&heaps[0]), attach(&heaps[1])];
-        for _ in 0..2 {
-            let open = [0, 1].map(|i| close_every_other(&mutators[i], MOST + 8000));
-            let protected = mappings(&heaps[0]).1 + mappings(&heaps[1]).1;
-            assert_eq!(protected, MOST * PAGE_SIZE);
-            for (m, arenas) in mutators.iter().zip(open) {
-                arenas.into_iter().for_each(|arena| arena.close(m));
-                (0..2).for_each(|_| m.collect().unwrap());
-            }
-            assert_eq!((mappings(&heaps[0]).1, mappings(&heaps[1]).1), (0, 0));
-        }
     });
 }

@@ -1,7 +1,6 @@
 //! Arenas.
 
 mod at_the_limit;
-mod external_values;
 mod faults;
 mod lifetime;
 mod stale;

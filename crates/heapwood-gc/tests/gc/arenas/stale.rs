@@ -1,8 +1,5 @@
-//! Arenas as a door of another language sees them: values by their addresses, pointers into the middle of pieces, handles that may be
-//! anything. Verify mode checks what each collection leaves.
+//! Arenas as a door of another language sees them: handles that may be anything.
 
-use core::time::Duration;
-use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{AllocError, Mutator, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_heap::{ArenaHeader, ArenaKind, ArenaLayout};
@@ -28,76 +25,6 @@ fn value(m: &Mutator, arena: &ArenaHeader) -> usize {
 fn close(m: &Mutator, arena: &ArenaHeader) {
     // SAFETY: nobody uses its values.
     unsafe { m.arenas().close(arena) }.unwrap();
-}
-
-/// A young collection whose time ends in the middle of its marking leaves marks in the middle of pieces: those of arenas and those of none.
-#[test]
-fn marks_that_a_late_young_collection_leaves_are_known() {
-    let heap = heap(PRECISE.verify(true).generational(Generational::Always));
-    let m = attach(&heap);
-    let node = node_type(&heap);
-    let mut roots = Slots::new(&heap, 1000);
-    for round in 0..150 {
-        heap.set_young_time(Some(Duration::from_micros(4 * round)));
-        let arena = open(&m, ArenaKind::Escaping);
-        let values: Vec<_> = (0..2000).map(|_| value(&m, arena)).collect();
-        m.collect().unwrap();
-        for (i, pair) in values.chunks(2).enumerate() {
-            let object = new(&m, node);
-            put(object, 0, pair[0]);
-            put(object, 1, pair[1]);
-            roots.set(i, object);
-        }
-        if round % 3 == 1 {
-            // What is left leads to where it was.
-            close(&m, arena);
-        }
-        m.collect_young().unwrap();
-        if round % 4 == 3 {
-            m.collect().unwrap();
-        }
-        assert_valid(&heap);
-        if round % 3 != 1 {
-            close(&m, arena);
-        }
-    }
-}
-
-/// Pointers that were left into an arena that is gone keep its addresses from being used, and leave no mark.
-#[test]
-fn pointers_left_into_a_freed_arena_harm_nothing() {
-    let heap = heap(PRECISE.verify(true));
-    let m = attach(&heap);
-    let node = node_type(&heap);
-    let mut roots = Slots::new(&heap, 2);
-    for kind in [ArenaKind::Escaping, ArenaKind::Promised, ArenaKind::Borrowed] {
-        let arena = open(&m, kind);
-        let left = (0..100).map(|_| value(&m, arena)).last().unwrap();
-        let object = new(&m, node);
-        put(object, 0, left);
-        roots.set(0, object);
-        assert!(
-            heap.objects().arena_at(left) == Some(arena.number())
-                && heap.objects().find(left).is_none()
-                && m.find(left).is_none()
-        );
-        if kind == ArenaKind::Escaping {
-            roots.set(1, left);
-        } else {
-            // Of what is dead nobody promises anything.
-            roots.set(0, 0);
-        }
-        close(&m, arena);
-        for _ in 0..3 {
-            m.collect_young().unwrap();
-            m.collect().unwrap();
-            assert_valid(&heap);
-            assert_eq!(heap.objects().arena_at(left), None);
-        }
-        roots.set(0, 0);
-        roots.set(1, 0);
-        m.collect().unwrap();
-    }
 }
 
 #[test]

@@ -117,35 +117,6 @@ fn a_marking_that_goes_on_is_not_what_is_asked_for() {
     }
 }
 
-/// Without a marker an allocation collects soon, even where young collections are the rule and nothing is due.
-#[test]
-fn without_a_marker_allocation_collects() {
-    for generational in [Generational::Always, Generational::Off] {
-        let heap = heap(ALONE.generational(generational));
-        let mutator = attach(&heap);
-        let mut roots = grown(&heap, &mutator);
-        let node = node_type(&heap);
-        for number in 1..4 {
-            roots.set(1, new(&mutator, node));
-            let ticket = mutator.start_collection().unwrap();
-            let allocated = (0..100_000).take_while(|_| {
-                new(&mutator, node);
-                stats(&heap).collections < number
-            });
-            assert!(allocated.count() < 100_000, "no allocation collects");
-            assert!(mutator.is_done(ticket).unwrap());
-            assert_eq!((stats(&heap).collections, stats(&heap).concurrent_markings), (number, 0));
-            assert!(live(&heap) <= NODES + 2, "it was not full");
-            mutator.wait_for(ticket).unwrap();
-            assert_eq!(stats(&heap).collections, number);
-        }
-        // The budget is the usual one again.
-        (0..2_000).for_each(|_| _ = new(&mutator, node));
-        assert_eq!(stats(&heap).collections, 3);
-        assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
-    }
-}
-
 #[test]
 fn whoever_waits_collects_where_nobody_else_does() {
     let alone = [
@@ -197,32 +168,6 @@ fn whoever_asks_whether_it_is_done_hears_that_some_day() {
         }
         assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
     }
-}
-
-/// The same in a child, whose parent's marker may have taken the request.
-#[test]
-fn a_child_that_asks_whether_it_is_done_hears_that_some_day() {
-    in_child(|| {
-        for config in [QUIET, ALONE] {
-            let heap = heap(config);
-            let mutator = attach(&heap);
-            let roots = grown(&heap, &mutator);
-            for round in 0..20 {
-                let ticket = mutator.start_collection().unwrap();
-                (0..round * 20).for_each(|_| std::hint::spin_loop());
-                let asks = || {
-                    while !mutator.is_done(ticket).unwrap() {
-                        mutator.blocking(std::thread::yield_now).unwrap();
-                    }
-                    assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
-                    7
-                };
-                assert_eq!(forked(asks), 7 << 8);
-                mutator.wait_for(ticket).unwrap();
-                assert_eq!(live(&heap), NODES);
-            }
-        }
-    });
 }
 
 /// The child has no marker, and perhaps half of a marking, or a request that the parent's marker has taken.

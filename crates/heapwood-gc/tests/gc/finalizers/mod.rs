@@ -9,7 +9,6 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::settings::options::Concurrent;
 use heapwood_gc::{Config, FinalizerQueue, Heap, Misuse, Mutator, Refusal};
-use heapwood_gc_testing::settings::{amount, first_seed};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
 

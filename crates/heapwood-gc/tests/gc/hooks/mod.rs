@@ -1,11 +1,9 @@
 //! Hooks: they are told of each pause, on threads of the program alone, and are refused the heap; and the epoch.
 
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::settings::options::{Concurrent, Generational};
-use heapwood_gc::{
-    AllocError, CollectionHook, CollectionKind, CollectionMoment, Config, Heap, HeapBox, Misuse, Mutator,
-};
+use heapwood_gc::{AllocError, CollectionHook, CollectionKind, CollectionMoment, Config, Heap, Misuse};
 use heapwood_gc_testing::*;
 use heapwood_heap::ShapeId;
 use heapwood_os::threads::stack::thread_id;
@@ -159,23 +157,6 @@ fn a_hook_is_refused_the_heap() {
 }
 
 #[test]
-fn several_heaps_have_a_hook_each() {
-    let heaps: [HeapBox; 2] = core::array::from_fn(|_| heap(FULL.concurrent(Concurrent::Off)));
-    let mutators = [0, 1].map(|i| attach(&heaps[i]));
-    let told = [0, 1].map(|i| Told::new(&heaps[i], |_| ()));
-    told[0].during(|| {
-        told[1].during(|| {
-            for i in [0, 1, 1] {
-                mutators[i].collect().unwrap();
-            }
-        });
-        mutators[1].collect().unwrap();
-    });
-    let full = [(Start, Full), (End, Full)];
-    assert_eq!((told[0].take(), told[1].take()), (full.to_vec(), [full, full].concat()));
-}
-
-#[test]
 fn the_last_hook_that_was_set_is_called() {
     let heap = heap(FULL.concurrent(Concurrent::Off));
     let mutator = attach(&heap);
@@ -241,53 +222,6 @@ fn markings_beside_the_program_begin_and_end_on_its_threads() {
         assert!(kinds.contains(&MarkingStart), "{kinds:?}");
         assert_valid(&heap);
     }
-}
-
-/// A program that waits for a collection, or only asks whether it has ended, makes its pauses.
-#[test]
-fn who_waits_for_a_collection_makes_its_pauses() {
-    let heap = heap(BESIDE.min_heap(1 << 30));
-    let mutator = attach(&heap);
-    let told = Told::new(&heap, |_| ());
-    let mut roots = Slots::new(&heap, 1);
-    roots.extend_list(0, &mutator, node_type(&heap), 5000, 7);
-    let waits_for_one = |wait: &dyn Fn(&Mutator)| {
-        let full = heap.full_collections();
-        wait(&mutator);
-        assert!(heap.full_collections() > full);
-    };
-    told.during(|| {
-        waits_for_one(&|mutator| mutator.wait_for(mutator.start_collection().unwrap()).unwrap());
-        waits_for_one(&|mutator| {
-            let ticket = mutator.start_collection().unwrap();
-            while !mutator.is_done(ticket).unwrap() {
-                mutator.safepoint();
-                std::thread::yield_now();
-            }
-        });
-    });
-    are_whole(&told);
-    only_by(&told, &[thread_id()]);
-    let kinds: Vec<_> = told.take().into_iter().map(|(_, kind)| kind).collect();
-    assert_eq!(kinds.iter().filter(|&&kind| kind == MarkingEnd).count(), 4, "{kinds:?}");
-    check_list(roots.get(0), 5000, 7);
-    // Many wait, and one of them makes each pause.
-    let threads = Mutex::new(vec![thread_id()]);
-    told.during(|| {
-        let ticket = mutator.start_collection().unwrap();
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    threads.lock().unwrap().push(thread_id());
-                    attach(&heap).wait_for(ticket).unwrap();
-                });
-            }
-            mutator.wait_for(ticket).unwrap();
-        });
-    });
-    are_whole(&told);
-    only_by(&told, &threads.lock().unwrap());
-    assert_valid(&heap);
 }
 
 /// The marker waits for a pause that no thread makes, and the hook goes, or the heap.
@@ -364,44 +298,4 @@ fn a_child_calls_the_hook_that_it_inherits() {
             })
             .well();
     }
-}
-
-/// Threads allocate, collect, change the hook, and come and go at once; each pause is told whole.
-#[test]
-fn hooks_change_while_threads_collect() {
-    let heap = heap(BESIDE);
-    let told = [0, 1].map(|_| Told::new(&heap, |_| ()));
-    let goes_on = AtomicBool::new(true);
-    std::thread::scope(|scope| {
-        for i in 0..3 {
-            let (heap, goes_on) = (&heap, &goes_on);
-            scope.spawn(move || {
-                let mutator = attach(heap);
-                let node = node_type(heap);
-                let mut roots = Slots::new(heap, 1);
-                while goes_on.load(Ordering::Relaxed) {
-                    roots.set(0, 0);
-                    roots.extend_list(0, &mutator, node, 10_000, i);
-                    check_list(roots.get(0), 10_000, i);
-                    if i == 0 {
-                        mutator.collect_young().unwrap();
-                    }
-                }
-            });
-        }
-        let mutator = attach(&heap);
-        let are_told = || told.iter().all(|told| told.events.lock().unwrap().len() >= 20);
-        for round in (0..).take_while(|_| !are_told()) {
-            assert!(round < 10_000_000, "nothing is told: {:?}", heap.inspect().stats());
-            let hook = [Some(told[0].hook()), Some(told[1].hook()), None][round % 3];
-            // SAFETY: the last one is none, and they keep the rules.
-            unsafe { heap.on_collection(hook) }.unwrap();
-            (0..100).for_each(|_| _ = new(&mutator, node_type(&heap)));
-        }
-        // SAFETY: nothing is set.
-        unsafe { heap.on_collection(None) }.unwrap();
-        goes_on.store(false, Ordering::Relaxed);
-    });
-    told.iter().for_each(are_whole);
-    assert_valid(&heap);
 }

@@ -4,10 +4,9 @@
 use super::{BESIDE, are_whole};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{AllocError, ClientRoots, CollectionPhases, Config, Heap, Misuse, Mutator};
+use heapwood_gc::{ClientRoots, CollectionPhases, Config};
 use heapwood_gc_testing::*;
 use heapwood_os::threads::stack::thread_id;
-use std::ffi::{c_int, c_void};
 use std::sync::Mutex;
 
 const ROOTS: usize = 4000;
@@ -170,49 +169,6 @@ fn what_a_client_names_lives_in_pauses_of_each_kind() {
     }
 }
 
-/// All five calls are refused the heap, inline allocation as well; they may look objects up.
-#[test]
-fn a_client_is_refused_the_heap() {
-    static TRIED: AtomicUsize = AtomicUsize::new(0);
-    static HEAP: AtomicUsize = AtomicUsize::new(0);
-    for config in [PRECISE, YOUNG, BY_SIGNALS] {
-        let heap = heap(config.concurrent(Concurrent::Off));
-        let mutator = attach(&heap);
-        let node = node_type(&heap);
-        let known = new(&mutator, node);
-        HEAP.store(&raw const *heap as usize, Ordering::Relaxed);
-        let client = Client::new(move || {
-            // SAFETY: the test's heap outlives the client's calls.
-            let heap = unsafe { &*(HEAP.load(Ordering::Relaxed) as *const Heap) };
-            // SAFETY: it is this thread's.
-            let mutator = unsafe { Mutator::here(heap).unwrap().as_ref() };
-            TRIED.fetch_add(1, Ordering::Relaxed);
-            assert!(mutator.buffer(node.shape()).peek(node.cell_size().unwrap()).is_none());
-            assert_eq!(mutator.allocate(node).err(), Some(AllocError::Misuse(Misuse::Hook)));
-            assert_eq!(heap.collect(), Err(Misuse::Hook));
-            assert_eq!(heap.set_phases(None), Err(Misuse::Hook));
-            assert!(heap.objects().find(known + 8).is_some());
-        });
-        let mut roots = Slots::new(&heap, 1);
-        roots.set(0, known);
-        // As an old object it is found by everybody.
-        mutator.collect().unwrap();
-        heap.set_phases(Some(client)).unwrap();
-        TRIED.store(0, Ordering::Relaxed);
-        for _ in 0..3 {
-            mutator.collect().unwrap();
-            new(&mutator, node);
-        }
-        heap.set_phases(None).unwrap();
-        assert_eq!(TRIED.load(Ordering::Relaxed), client.take().len());
-        roots.set(0, 0);
-        roots.extend_list(0, &mutator, node, 1000, 7);
-        mutator.collect().unwrap();
-        check_list(roots.get(0), 1000, 7);
-        assert_valid(&heap);
-    }
-}
-
 /// An idle heap is not collected, and markings beside the program begin and end on its threads.
 #[test]
 fn no_thread_of_the_heaps_own_calls_a_client() {
@@ -293,65 +249,4 @@ fn threads_use_a_clients_lock_while_others_collect() {
         heap.set_phases(None).unwrap();
         assert_valid(&heap);
     }
-}
-
-unsafe extern "C" {
-    fn dl_iterate_phdr(
-        call: unsafe extern "C" fn(*mut c_void, usize, *mut c_void) -> c_int,
-        with: *mut c_void,
-    ) -> c_int;
-}
-
-/// Waits for the client's lock with the loader's in hand, as a constructor of a library does.
-unsafe extern "C" fn lock_inside(_: *mut c_void, _: usize, with: *mut c_void) -> c_int {
-    // SAFETY: the test passes both.
-    let (mutator, client) = unsafe { *with.cast::<(&Mutator, &Client)>() };
-    mutator.safepoint();
-    mutator.blocking(|| client.take_lock()).unwrap();
-    client.free_lock();
-    1
-}
-
-/// A collector that waits for the loader has given the client's lock back.
-#[test]
-#[ignore = "of the long suite: a thread has to be inside the loader"]
-fn a_library_that_is_being_opened_may_wait_for_the_clients_lock() {
-    in_child(|| {
-        let heap = &*heap(PRECISE.library_roots(true));
-        let client = Client::new(|| ());
-        heap.set_phases(Some(client)).unwrap();
-        let (end, steps) = (&AtomicBool::new(false), &AtomicUsize::new(0));
-        let m = attach(heap);
-        watched(steps, || {
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    let m = attach(heap);
-                    let mut with: (&Mutator, &Client) = (&m, client);
-                    while !end.load(Ordering::Relaxed) {
-                        // SAFETY: the callback takes this pair, and unwinds not.
-                        unsafe { dl_iterate_phdr(lock_inside, (&raw mut with).cast()) };
-                        m.safepoint();
-                    }
-                });
-                while heap.mutators() < 2 {
-                    m.safepoint();
-                    std::thread::yield_now();
-                }
-                // Until the collector has had to let it go on a few times.
-                let locks =
-                    || client.calls.iter().filter(|c| c.load(Ordering::Relaxed) >> 32 == LOCK).count();
-                let mut collections = 0;
-                while locks() < collections + 3 {
-                    collections += 1;
-                    assert!(collections < 2000, "no thread was inside the loader");
-                    m.collect().unwrap();
-                    steps.fetch_add(1, Ordering::Relaxed);
-                }
-                end.store(true, Ordering::Relaxed);
-            });
-        });
-        let calls = client.take();
-        assert!(are_in_order(&calls, &[thread_id()]) > 0);
-        heap.set_phases(None).unwrap();
-    });
 }

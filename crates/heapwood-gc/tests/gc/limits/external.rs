@@ -2,11 +2,10 @@
 //! collections.
 
 use core::ptr::NonNull;
-use heapwood_gc::settings::options::{Concurrent, Stop};
+use heapwood_gc::settings::options::Concurrent;
 use heapwood_gc::{AllocError, Heap, Misuse, Mutator, ObjectType};
 use heapwood_gc_testing::*;
 use std::collections::HashMap;
-use std::sync::Barrier;
 
 const MIB: usize = 1 << 20;
 const BUFFER: usize = 256 << 10;
@@ -115,27 +114,6 @@ fn buffers_of_young_objects_are_freed_by_young_collections() {
 }
 
 #[test]
-#[ignore = "of the long suite: a bound on bytes, where the clock decides when it is collected"]
-fn a_heap_left_to_itself_is_collected_for_its_buffers() {
-    for (stop, concurrent) in [
-        (Stop::Polls, Concurrent::Auto),
-        (Stop::Polls, Concurrent::Always),
-        (Stop::Signals, Concurrent::Auto),
-    ] {
-        let config = PRECISE.stop(stop).concurrent(concurrent).conservative_stacks(stop == Stop::Signals);
-        let heap = heap(config.idle_collection(false));
-        let m = attach(&heap);
-        let mut owners = Owners::new(&heap);
-        for _ in 0..2000 {
-            owners.make(&m, BUFFER).unwrap();
-        }
-        assert!(owners.most <= 64 * MIB, "{} bytes at once, {stop:?}, {concurrent:?}", owners.most);
-        drop(m);
-        assert_swept_and_valid(&heap);
-    }
-}
-
-#[test]
 fn a_limit_bounds_objects_and_buffers_together() {
     const LIMIT: usize = 8 * MIB;
     let heap = heap(FULL.limit(LIMIT).concurrent(Concurrent::Off));
@@ -213,48 +191,6 @@ fn what_cannot_be_is_refused_and_changes_nothing() {
     assert!(m.external(1).is_err());
     m.external(-isize::MAX).unwrap();
     assert_eq!(stat(&heap).external_bytes, 0);
-}
-
-#[test]
-fn two_threads_add_at_once() {
-    let stressed = PRECISE.stress(true);
-    for (config, rounds) in
-        [(FULL, 20_000), (PRECISE.limit(64 << 20), 20_000), (stressed, 100), (BY_SIGNALS, 20_000)]
-    {
-        let heap = heap(config);
-        let together = Barrier::new(2);
-        std::thread::scope(|scope| {
-            for i in 1..=2isize {
-                let (heap, together) = (&heap, &together);
-                scope.spawn(move || {
-                    let m = attach(heap);
-                    together.wait();
-                    for round in 0..rounds {
-                        m.external(5000 * i).unwrap();
-                        m.external(-4998 * i).unwrap();
-                        if round % 64 == 0 {
-                            m.safepoint();
-                        }
-                    }
-                });
-            }
-        });
-        let stats = stat(&heap);
-        assert_eq!(stats.external_bytes as u64, 6 * rounds);
-        assert_valid(&heap);
-    }
-}
-
-#[test]
-fn every_addition_collects_under_stress() {
-    let heap = heap(FULL.stress(true));
-    let m = attach(&heap);
-    for i in 1..=10 {
-        m.external(1).unwrap();
-        assert_eq!(stat(&heap).collections, i);
-        m.external(-1).unwrap();
-        assert_eq!(stat(&heap).collections, i);
-    }
 }
 
 /// What a heap may have outside grows with what is alive there: 400 MiB need no collection each 4 MiB.

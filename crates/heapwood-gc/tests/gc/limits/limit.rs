@@ -64,18 +64,8 @@ fn refuses_and_recovers(bytes: usize) {
 }
 
 #[test]
-fn small_objects_fit_up_to_the_limit() {
-    refuses_and_recovers(32);
-}
-
-#[test]
-fn medium_objects_fit_up_to_the_limit() {
-    refuses_and_recovers(3000);
-}
-
-#[test]
-fn large_objects_fit_up_to_the_limit() {
-    refuses_and_recovers(100_000);
+fn objects_fit_up_to_the_limit() {
+    [32, 3000, 100_000].into_iter().for_each(refuses_and_recovers);
 }
 
 #[test]

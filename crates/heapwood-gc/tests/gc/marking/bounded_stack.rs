@@ -1,6 +1,5 @@
-//! Deep structures with the usual mark stack and with a tiny one: nothing is lost however often it overflows. A
-//! million nodes in the list by default, and a hundred thousand in the trees; `HEAPWOOD_LONG=1` asks for ten times as
-//! many.
+//! Deep and wide structures with a tiny mark stack: nothing is lost however often it overflows. A million nodes in the list by default;
+//! `HEAPWOOD_LONG=1` asks for ten times as many.
 
 use heapwood_gc::Config;
 use heapwood_gc_testing::*;
@@ -9,15 +8,14 @@ fn scale(full: usize) -> usize {
     if is_long() { full } else { full / 10 }
 }
 
-fn config(mark_stack: Option<u32>) -> Config {
-    let mut config = PRECISE.min_heap(1 << 30);
-    config.mark_stack = mark_stack;
-    config
+fn config(mark_stack: u32) -> Config {
+    PRECISE.min_heap(1 << 30).mark_stack(mark_stack)
 }
 
-fn list(mark_stack: Option<u32>) {
+#[test]
+fn a_long_list_is_marked_with_a_tiny_stack() {
     let n = scale(10_000_000);
-    let heap = heap(config(mark_stack));
+    let heap = heap(config(64));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let mut roots = Slots::new(&heap, 1);
@@ -32,91 +30,11 @@ fn list(mark_stack: Option<u32>) {
     assert_eq!(heap.inspect().stats().live_objects, 0);
 }
 
-#[test]
-fn a_long_list_is_marked_with_the_usual_stack() {
-    list(None);
-}
-
-#[test]
-fn a_long_list_is_marked_with_a_tiny_stack() {
-    list(Some(64));
-}
-
-/// A spine along word `spine` with a leaf at the other word of every node. Grown at the root or at the tip.
-fn tree(mark_stack: Option<u32>, spine: usize, at_the_tip: bool) {
-    // A stack of one is there to overflow at every node: fewer of them do.
-    let n = scale(1_000_000) / if mark_stack == Some(1) { 10 } else { 1 };
-    let heap = heap(config(mark_stack));
-    let mutator = attach(&heap);
-    let node = node_type(&heap);
-    let mut roots = Slots::new(&heap, 3);
-    let mut tip = 0;
-    for i in 0..n {
-        roots.set(1, new(&mutator, node));
-        roots.set(2, new(&mutator, node));
-        let (inner, leaf) = (roots.get(1), roots.get(2));
-        put(leaf, 2, i + n);
-        put(inner, 2, i);
-        put(inner, 1 - spine, leaf);
-        if !at_the_tip || roots.get(0) == 0 {
-            put(inner, spine, roots.get(0));
-            roots.set(0, inner);
-        }
-        if at_the_tip {
-            if i > 0 {
-                link(&mutator, tip, spine, inner);
-            }
-            tip = inner;
-        }
-    }
-    roots.set(1, 0);
-    roots.set(2, 0);
-    for _ in 0..2 {
-        mutator.collect().unwrap();
-        assert_eq!(heap.inspect().stats().live_objects, 2 * n);
-    }
-    // Edges wait in the ring of prefetched ones and not on the stack, so 64 are enough here.
-    if mark_stack == Some(1) {
-        assert!(heap.inspect().stats().mark_overflows > 0, "the stack was full");
-    }
-    let mut at = roots.get(0);
-    for i in 0..n {
-        let i = if at_the_tip { i } else { n - 1 - i };
-        assert_eq!((get(at, 2), get(get(at, 1 - spine), 2)), (i, i + n));
-        at = get(at, spine);
-    }
-    assert_eq!(at, 0);
-}
-
-#[test]
-fn deep_trees_are_marked_with_the_usual_stack() {
-    for spine in [0, 1] {
-        tree(None, spine, false);
-        tree(None, spine, true);
-    }
-}
-
-#[test]
-fn deep_trees_grown_at_the_root_are_marked_with_a_tiny_stack() {
-    for spine in [0, 1] {
-        tree(Some(64), spine, false);
-        tree(Some(1), spine, false);
-    }
-}
-
-#[test]
-fn deep_trees_grown_at_the_tip_are_marked_with_a_tiny_stack() {
-    for spine in [0, 1] {
-        tree(Some(64), spine, true);
-        tree(Some(1), spine, true);
-    }
-}
-
 /// A complete tree, whose edges come faster than they are followed.
 #[test]
 fn a_complete_tree_is_marked_with_a_tiny_stack() {
     for edges in [1, 3, 64] {
-        let heap = heap(config(Some(edges)));
+        let heap = heap(config(edges));
         let mutator = attach(&heap);
         let node = node_type(&heap);
         let n = scale(1 << 20);
@@ -142,7 +60,7 @@ fn a_complete_tree_is_marked_with_a_tiny_stack() {
 /// More large arrays than the range stack holds, each in several pieces.
 #[test]
 fn more_large_arrays_are_marked_than_the_stack_of_ranges_holds() {
-    let heap = heap(config(Some(4)));
+    let heap = heap(config(4));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let wide: Vec<usize> = (0..256).collect();

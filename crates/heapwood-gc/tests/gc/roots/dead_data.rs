@@ -26,27 +26,6 @@ fn build_list(mutator: &Mutator, node: ObjectType) -> usize {
     NODES
 }
 
-#[inline(never)]
-fn build_tree(mutator: &Mutator, node: ObjectType, depth: usize) -> usize {
-    let object = black_box(new(mutator, node));
-    if depth > 0 {
-        let left = build_tree(mutator, node, depth - 1);
-        link(mutator, object, 0, left);
-        let right = build_tree(mutator, node, depth - 1);
-        link(mutator, object, 1, right);
-        // Children know their parent, so that any pointer keeps all.
-        put(object, 2, depth);
-    }
-    object
-}
-
-#[inline(never)]
-fn build_tree_and_drop(mutator: &Mutator, node: ObjectType) {
-    let root = build_tree(mutator, node, 14);
-    mutator.collect().unwrap();
-    assert_eq!(get(black_box(root), 2), 14);
-}
-
 fn dies(build: impl Fn(&Heap, &Mutator)) {
     let heap = heap(CONSERVATIVE);
     let mutator = attach(&heap);
@@ -65,11 +44,6 @@ fn a_dropped_ring_goes() {
     dies(|heap, m| {
         black_box(build_list(m, node_type(heap)));
     });
-}
-
-#[test]
-fn a_dropped_tree_goes() {
-    dies(|heap, m| build_tree_and_drop(m, node_type(heap)));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Held objects of threads and of children; what is held by one thread is in the oracle's programs.
 
 use core::ptr::NonNull;
-use heapwood_gc::{Config, Heap, Mutator, ObjectType, Refusal};
+use heapwood_gc::{Mutator, ObjectType, Refusal};
 use heapwood_gc_testing::*;
 use std::sync::Mutex;
 

@@ -1,12 +1,11 @@
-//! Threads that signals stop, in programs that use signals themselves: timers whose handlers run all the time, on stacks of their
-//! own, handlers of the signal that stops threads, threads that end without a word; and what is refused.
+//! Threads that signals stop, in programs that use signals themselves: handlers of the signal that stops threads, threads that end
+//! without a word; and what is refused.
 
 use core::ffi::{c_int, c_void};
-use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::settings::options::{Concurrent, Generational};
-use heapwood_gc::{Config, Heap, HeapBox, HeapError};
+use heapwood_gc::{Config, Heap, HeapError};
 use heapwood_gc_testing::*;
-use heapwood_os::threads::signal::{Sent, send};
 use std::os::unix::process::ExitStatusExt;
 use std::sync::Barrier;
 
@@ -24,113 +23,6 @@ fn act(signal: c_int, handler: usize, flags: c_int) {
 
 fn handle_by(signal: c_int, handler: Handler, flags: c_int) {
     act(signal, handler as usize, flags | libc::SA_SIGINFO | libc::SA_RESTART);
-}
-
-// Timers.
-
-static TICKS: AtomicUsize = AtomicUsize::new(0);
-
-/// A little work, on some of its stack.
-extern "C" fn tick(_: c_int, _: *mut libc::siginfo_t, _: *mut c_void) {
-    let mut words = [TICKS.load(Ordering::Relaxed); 64];
-    for i in 1..words.len() {
-        words[i] ^= words[i - 1].rotate_left(i as u32);
-    }
-    std::hint::black_box(&words);
-    TICKS.fetch_add(1, Ordering::Relaxed);
-}
-
-/// Calls `f` while a signal comes ten thousand times a second.
-fn while_it_ticks(flags: c_int, f: impl FnOnce()) {
-    handle_by(libc::SIGALRM, tick, flags);
-    let every = |us| {
-        let time = libc::timeval { tv_sec: 0, tv_usec: us };
-        let timer = libc::itimerval { it_interval: time, it_value: time };
-        // SAFETY: the timer lives through the call.
-        assert_eq!(unsafe { libc::setitimer(libc::ITIMER_REAL, &timer, core::ptr::null_mut()) }, 0);
-    };
-    let before = TICKS.load(Ordering::Relaxed);
-    every(100);
-    f();
-    every(0);
-    assert!(TICKS.load(Ordering::Relaxed) > before + 10, "the timer has ticked");
-}
-
-/// Calls `f` on a thread with an alternate stack for signals that has room for handlers that interrupt each other: the standard
-/// library's has room for little more than one.
-fn with_alternate_stack(f: impl FnOnce()) {
-    let mut words = vec![0usize; 8192];
-    // SAFETY: the words live until the stack is given back.
-    unsafe {
-        let new =
-            libc::stack_t { ss_sp: words.as_mut_ptr().cast(), ss_flags: 0, ss_size: words.len() * WORD };
-        let mut old: libc::stack_t = core::mem::zeroed();
-        assert_eq!(libc::sigaltstack(&new, &mut old), 0);
-        f();
-        assert_eq!(libc::sigaltstack(&old, core::ptr::null_mut()), 0);
-    }
-}
-
-/// What thread `t` does: some are attached to both heaps all the time and play in the first, others go from one to the other.
-fn play(t: usize, heaps: &[HeapBox; 2], rounds: usize, steps: &AtomicUsize) {
-    let beside = t.is_multiple_of(3).then(|| attach(&heaps[1]));
-    for round in 0..rounds {
-        let heap = if beside.is_some() { &heaps[0] } else { &heaps[(t + round) % 2] };
-        build_and_check(heap, t << 8 | round, 3, 2 + t);
-        steps.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-/// Threads that use two heaps, and one for each heap that collects it all the time without being attached, under a timer.
-fn crowd(configs: [Config; 2], rounds: usize, flags: c_int) {
-    let heaps = &configs.map(heap);
-    let (steps, done) = (&AtomicUsize::new(0), &AtomicBool::new(false));
-    let collect_all_the_time = |heap: &Heap| {
-        while !done.load(Ordering::Relaxed) {
-            heap.collect().unwrap();
-            steps.fetch_add(1, Ordering::Relaxed);
-        }
-    };
-    let threads = || {
-        std::thread::scope(|scope| {
-            for heap in heaps {
-                scope.spawn(move || collect_all_the_time(heap));
-            }
-            let start = |t| {
-                scope.spawn(move || match flags & libc::SA_ONSTACK != 0 || t % 2 == 1 {
-                    true => with_alternate_stack(|| play(t, heaps, rounds, steps)),
-                    false => play(t, heaps, rounds, steps),
-                })
-            };
-            let players: Vec<_> = (0..4).map(start).collect();
-            let ends: Vec<_> = players.into_iter().map(|player| player.join()).collect();
-            done.store(true, Ordering::Relaxed);
-            ends.into_iter().for_each(|end| end.unwrap());
-        });
-    };
-    watched(steps, || while_it_ticks(flags, threads));
-    for heap in heaps {
-        assert_eq!((heap.mutators(), heap.inspect().stats().barrier_violations), (0, 0));
-        assert_swept_and_valid(heap);
-    }
-}
-
-/// One test, since there is one timer; alone, since it interrupts whatever else there is.
-#[test]
-#[ignore = "of the long suite: wherever signals happen to find them"]
-fn threads_are_stopped_while_a_timer_ticks() {
-    in_child(|| {
-        let polls = PRECISE.conservative_stacks(true);
-        let another = BY_SIGNALS.stop_signal(libc::SIGUSR2 as u32);
-        let rounds = if is_long() { 500 } else { 25 };
-        for flags in [0, libc::SA_ONSTACK] {
-            crowd([polls, polls], rounds, flags);
-            crowd([BY_SIGNALS, BY_SIGNALS], rounds, flags);
-            crowd([BY_SIGNALS, another], rounds, flags);
-            crowd([BY_SIGNALS, polls], rounds, flags);
-            crowd([BY_SIGNALS.verify(true), another.verify(true)], rounds / 5, flags);
-        }
-    });
 }
 
 // The program's own use of the signal that stops threads.
@@ -193,46 +85,6 @@ fn a_program_gets_its_own_signals() {
                 (sent, sent * (sent + 1) / 2)
             );
         }
-    });
-}
-
-/// To single threads, many at once: those of real time are queued, beside the collector's.
-#[test]
-fn a_thread_gets_every_real_time_signal() {
-    in_child(|| {
-        let signal = libc::SIGRTMIN() + 6;
-        handle_by(signal, receive, 0);
-        let heap = heap(BY_SIGNALS.stop_signal(signal as u32));
-        let (total, target, stop) =
-            (if is_thorough() { 2000 } else { 400 }, AtomicU32::new(0), AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let mutator = attach(&heap);
-                target.store(mutator.thread(), Ordering::Release);
-                while !stop.load(Ordering::Relaxed) {
-                    new(&mutator, node_type(&heap));
-                }
-            });
-            while_threads_stop(&heap, || {
-                while target.load(Ordering::Acquire) == 0 {
-                    std::thread::yield_now();
-                }
-                for n in 0..total {
-                    // As many may wait as the user may have.
-                    while send(target.load(Ordering::Relaxed), signal, 1) != Sent::Yes {
-                        std::thread::yield_now();
-                    }
-                    if n % 16 == 0 {
-                        heap.collect().unwrap();
-                    }
-                }
-                while RECEIVED.load(Ordering::SeqCst) < total {
-                    std::thread::yield_now();
-                }
-            });
-            stop.store(true, Ordering::Relaxed);
-        });
-        assert_eq!((RECEIVED.load(Ordering::SeqCst), SUM.load(Ordering::SeqCst)), (total, total));
     });
 }
 

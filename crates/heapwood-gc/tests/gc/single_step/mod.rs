@@ -5,11 +5,9 @@
 //! What is stepped includes the C library's functions and those of this test. For x86-64, whose trap flag it uses. Each test is a process of its own,
 //! whose handler of SIGTRAP it has.
 
-mod code;
 mod lead;
 mod report;
 
-use code::{Symbols, instructions, leads_away};
 use core::arch::naked_asm;
 use core::ffi::c_void;
 use core::hint::black_box;
@@ -20,7 +18,6 @@ use heapwood_heap::{Address, ObjectRef, ShapeId};
 use heapwood_layout::TypeDescriptor;
 use lead::{Collector, How, lead, stepped};
 use report::Report;
-use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 /// Each collection looks at everything, checks it, and fills what is dead.
@@ -78,40 +75,11 @@ fn attached(
 }
 
 fn told(report: &Report, name: &str) {
-    report.tell(name, Symbols::all());
+    report.tell(name);
     assert!(report.longest_wait() <= LONGEST_WAIT, "{name}");
 }
 
-/// Asserts that the thread was stopped before each instruction of a function that it has executed, and that none is missing from
-/// those: after each the next one was executed, unless it leads elsewhere.
-fn all_stopped_in(reports: &[Report], function: &str) {
-    let symbols = Symbols::all();
-    let Some(range) = symbols.range(function) else {
-        eprintln!("SKIPPED: the instructions of {function}: nm (package binutils) is missing");
-        return;
-    };
-    let executed: BTreeSet<_> = reports.iter().flat_map(|report| report.executed(&range)).collect();
-    assert!(!executed.is_empty(), "{function} was not called");
-    let places = reports.iter().flat_map(Report::places).collect();
-    let missed: Vec<_> = executed.difference(&places).map(|&at| symbols.name(at)).collect();
-    assert!(missed.is_empty(), "not stopped at {missed:?}");
-    let Some(all) = instructions(symbols, &range) else {
-        eprintln!("SKIPPED: where instructions of {function} begin: objdump (package binutils) is missing");
-        println!("    {function}: stopped at all {} instructions executed", executed.len());
-        return;
-    };
-    for at in &executed {
-        let text = all.get(at).unwrap_or_else(|| panic!("{} is no instruction", symbols.name(*at)));
-        let next = all.range(at + 1..).next();
-        let ends = reports.iter().any(|report| report.end() == Some(*at));
-        let goes_on = ends || leads_away(text) || text.starts_with('j') || text.starts_with("call");
-        assert!(goes_on || next.is_none_or(|(next, _)| executed.contains(next)), "after {text} at {at:#x}");
-    }
-    println!("    {function}: stopped at all {} instructions executed, of {}", executed.len(), all.len());
-}
-
 /// The fast path as the Rust interface has it: what the object holds is written before the store that makes it exist.
-#[unsafe(no_mangle)]
 #[inline(never)]
 fn stepped_reserve(m: &Mutator, shape: ShapeId, cell: usize, next: usize, number: usize) -> usize {
     let object = m.reserve(shape, cell).unwrap();
@@ -127,19 +95,16 @@ fn stepped_reserve(m: &Mutator, shape: ShapeId, cell: usize, next: usize, number
     object.as_ptr() as usize
 }
 
-#[unsafe(no_mangle)]
 #[inline(never)]
 fn stepped_allocate(m: &Mutator, ty: ObjectType) -> usize {
     m.allocate(ty).unwrap().as_ptr() as usize
 }
 
-#[unsafe(no_mangle)]
 #[inline(never)]
 fn stepped_write(m: &Mutator, object: usize, word: usize, value: usize) {
     link(m, object, word, value);
 }
 
-#[unsafe(no_mangle)]
 #[inline(never)]
 fn stepped_safepoint(m: &Mutator) {
     m.safepoint();
@@ -155,36 +120,12 @@ fn always(report: &Report) {
     assert_eq!(report.stopped(), report.steps());
 }
 
-/// What allocations take, in instructions, does not grow with the heaps that the thread is attached to.
-#[test]
-#[ignore = "of the long suite: each instruction of minutes"]
-fn allocation_costs_the_same_in_a_thread_of_many_heaps() {
-    stepped_in_child(|| {
-        let steps = [16, 112].map(|n| {
-            let small = PRECISE.address_space(16 << 20).background_release(false).mark_threads(1);
-            let heaps: Vec<_> = (0..n).map(|_| heap(small)).collect();
-            let array = masked(&heaps[0], 128, &[0]);
-            let nobody = How { collector: Collector::Unattached, every: 0 };
-            let report = lead(&heaps[0], nobody, || {
-                let mutators: Vec<_> = heaps.iter().map(|heap| attach(heap)).collect();
-                new(&mutators[0], array);
-                // Half of them need another span.
-                stepped(|| (0..64).for_each(|_| _ = black_box(stepped_allocate(&mutators[0], array))));
-            });
-            told(&report, &format!("a thread of {n} heaps"));
-            assert_eq!(report.collections, 0);
-            report.steps()
-        });
-        assert!(steps[1] < steps[0] + steps[0] / 10, "{steps:?} instructions");
-    });
-}
-
 /// Lists whose heads are in a register or on the stack, and nowhere else.
 #[test]
 #[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_between_reserve_and_commit() {
     stepped_in_child(|| {
-        let reports = hows(1).map(|how| {
+        for how in hows(1) {
             let heap = heap(STEPPED);
             let (node, large) = (node_type(&heap), masked(&heap, 256, &[0, 1]));
             let n = times(60);
@@ -208,9 +149,7 @@ fn a_thread_can_be_stopped_anywhere_between_reserve_and_commit() {
                 }
             });
             often(&report, 20 * n);
-            report
-        });
-        all_stopped_in(&reports, "stepped_reserve");
+        }
     });
 }
 
@@ -236,7 +175,7 @@ fn kinds(heap: &Heap) -> Vec<ObjectType> {
 #[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_an_allocation_of_each_kind() {
     stepped_in_child(|| {
-        let reports = hows(3).map(|how| {
+        for how in hows(3) {
             let heap = heap(STEPPED);
             let (kinds, bytes) = (kinds(&heap), pointer_free(&heap, 72));
             let report = attached(&heap, how, "allocate", |m, go| {
@@ -262,9 +201,7 @@ fn a_thread_can_be_stopped_anywhere_in_an_allocation_of_each_kind() {
                 }
             });
             often(&report, 500);
-            report
-        });
-        all_stopped_in(&reports, "stepped_allocate");
+        }
     });
 }
 
@@ -313,7 +250,7 @@ fn a_thread_can_be_stopped_anywhere_in_a_free() {
 #[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_a_store() {
     stepped_in_child(|| {
-        let reports = hows(1).map(|how| {
+        for how in hows(1) {
             let heap = heap(STEPPED);
             let array = masked(&heap, 64, &(0..64).collect::<Vec<_>>());
             let number = pointer_free(&heap, 16);
@@ -344,9 +281,7 @@ fn a_thread_can_be_stopped_anywhere_in_a_store() {
                 }
             });
             often(&report, 500);
-            report
-        });
-        all_stopped_in(&reports, "stepped_write");
+        }
     });
 }
 
@@ -395,7 +330,7 @@ fn a_thread_can_be_stopped_anywhere_in_handles_and_frames() {
 #[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_blocking_regions_and_safepoints() {
     stepped_in_child(|| {
-        let reports = hows(1).map(|how| {
+        for how in hows(1) {
             let heap = heap(STEPPED);
             let node = node_type(&heap);
             let report = attached(&heap, how, "blocking regions", |m, go| {
@@ -415,9 +350,7 @@ fn a_thread_can_be_stopped_anywhere_in_blocking_regions_and_safepoints() {
                 check_list(head, n, 0);
             });
             often(&report, 200);
-            report
-        });
-        all_stopped_in(&reports, "stepped_safepoint");
+        }
     });
 }
 
@@ -595,7 +528,7 @@ unsafe extern "C" fn stepped_places(hidden: usize) -> usize {
     )
 }
 
-fn places(heap: &Heap, how: How, name: &str, before: fn(), after: fn()) -> Report {
+fn places(heap: &Heap, how: How, name: &str, before: fn(), after: fn()) {
     let node = node_type(heap);
     let report = attached(heap, how, name, |m, _| {
         before();
@@ -612,15 +545,13 @@ fn places(heap: &Heap, how: How, name: &str, before: fn(), after: fn()) -> Repor
         after();
     });
     always(&report);
-    report
 }
 
 #[test]
 #[ignore = "of the long suite: each instruction of minutes"]
 fn pointers_are_found_in_registers_and_in_the_red_zone() {
     stepped_in_child(|| {
-        let reports = hows(1).map(|how| places(&heap(STEPPED), how, "one place", || (), || ()));
-        all_stopped_in(&reports, "stepped_places");
+        hows(1).into_iter().for_each(|how| places(&heap(STEPPED), how, "one place", || (), || ()));
     });
 }
 
@@ -644,11 +575,10 @@ fn pointers_are_found_where_handlers_run_on_an_alternate_stack() {
             action.sa_flags = libc::SA_ONSTACK;
             assert_eq!(libc::sigaction(SIGNAL, &action, core::ptr::null_mut()), 0);
         }
-        let reports = hows(1).map(|how| {
+        for how in hows(1) {
             let heap = heap(STEPPED.stop_signal(SIGNAL as u32));
             let before = || set(Vec::leak(vec![0u8; BYTES]).as_mut_ptr().cast(), 0);
-            places(&heap, how, "alternate stack", before, || set(core::ptr::null_mut(), libc::SS_DISABLE))
-        });
-        all_stopped_in(&reports, "stepped_places");
+            places(&heap, how, "alternate stack", before, || set(core::ptr::null_mut(), libc::SS_DISABLE));
+        }
     });
 }

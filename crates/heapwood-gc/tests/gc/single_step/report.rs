@@ -1,10 +1,8 @@
 //! What became of each step of a window: at which instructions the thread was stopped, and where it took longer.
 
-use super::code::Symbols;
 use super::lead::{Began, Step};
 use heapwood_gc::Interruption;
-use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
+use std::collections::BTreeSet;
 
 /// What became of one step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -77,18 +75,8 @@ impl Report {
     }
 
     /// The addresses at which it was.
-    pub(crate) fn places(&self) -> BTreeSet<usize> {
+    fn places(&self) -> BTreeSet<usize> {
         self.steps.iter().filter(|step| step.1 == Answer::Stopped).map(|step| step.0).collect()
-    }
-
-    /// The instructions in a range that were executed.
-    pub(crate) fn executed(&self, range: &Range<usize>) -> BTreeSet<usize> {
-        self.steps.iter().map(|step| step.0).filter(|at| range.contains(at)).collect()
-    }
-
-    /// Where it ended.
-    pub(crate) fn end(&self) -> Option<usize> {
-        self.steps.last().map(|step| step.0)
     }
 
     /// The runs of steps during which a collection waited for the thread: each begins with its first step.
@@ -97,22 +85,16 @@ impl Report {
         self.steps.chunk_by(move |a, b| waits(a) && waits(b)).filter(move |run| waits(&run[0]))
     }
 
-    /// Where collections waited without a signal having come: the thread held a lock, and which functions those were.
-    fn without_signal(&self) -> impl Iterator<Item = &[(usize, Answer)]> {
-        self.waits().filter(|run| run.iter().all(|step| step.1 == Answer::Waiting))
-    }
-
     /// The most steps that a collection waited.
     pub(crate) fn longest_wait(&self) -> usize {
         self.waits().map(<[_]>::len).max().unwrap_or(0)
     }
 
-    /// One line about it, and where collections waited without a signal.
-    pub(crate) fn tell(&self, name: &str, symbols: &Symbols) {
-        let longest = self.waits().max_by_key(|run| run.len());
+    /// One line about it.
+    pub(crate) fn tell(&self, name: &str) {
         println!(
             "{name}: {} steps, {} collections; stopped there {} ({} addresses), in sections {}, waiting {}, without {}, \
-             not asked {}, quiet {}; longest wait {}{}",
+             not asked {}, quiet {}; longest wait {}",
             self.steps(),
             self.collections,
             self.stopped(),
@@ -123,36 +105,6 @@ impl Report {
             self.count(Answer::NotAsked),
             self.count(Answer::Quiet),
             self.longest_wait(),
-            longest.map_or(String::new(), |run| format!(
-                ", from {} to {}",
-                symbols.name(run[0].0),
-                symbols.name(run[run.len() - 1].0)
-            ))
         );
-        for (function, steps) in longest.map_or(Vec::new(), |run| most_in(run, symbols)) {
-            println!("    of the longest wait {steps} steps in {function}");
-        }
-        let mut locked = BTreeMap::<_, (usize, usize)>::new();
-        for run in self.without_signal() {
-            let entry = locked.entry(symbols.name(run[0].0)).or_default();
-            *entry = (entry.0 + 1, entry.1.max(run.len()));
-        }
-        for (function, (times, longest)) in locked {
-            println!("    a lock was held in {function}: {times} times, {longest} steps at most");
-        }
     }
-}
-
-/// The functions in which most of these steps were.
-fn most_in(run: &[(usize, Answer)], symbols: &Symbols) -> Vec<(String, usize)> {
-    let mut functions = BTreeMap::<String, usize>::new();
-    for (at, _) in run {
-        let name = symbols.name(*at);
-        let function = name.rsplit_once('+').map_or(&*name, |(function, _)| function);
-        *functions.entry(function.to_owned()).or_default() += 1;
-    }
-    let mut functions: Vec<_> = functions.into_iter().collect();
-    functions.sort_by_key(|(_, steps)| core::cmp::Reverse(*steps));
-    functions.truncate(3);
-    functions
 }

@@ -6,8 +6,7 @@ mod shaded;
 use heapwood_gc::settings::options::Generational;
 use heapwood_gc::{Heap, HeapBox, slice_scan};
 use heapwood_gc_testing::*;
-use heapwood_heap::{Address, ArenaKind, ObjectRef};
-use heapwood_layout::{TraceContext, TypeDescriptor};
+use heapwood_layout::TypeDescriptor;
 use heapwood_os_testing::faulty::Faulty;
 
 const ALWAYS: Generational = Generational::Always;

@@ -3,7 +3,7 @@
 
 use super::{ALWAYS, OFF, quiet};
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_gc::{HeapBox, Mutator, Refusal, ShadeCounts, Tracer, slice_scan};
+use heapwood_gc::{HeapBox, Mutator, Refusal, ShadeCounts, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ObjectRef};
 use heapwood_layout::{TraceContext, TypeDescriptor};

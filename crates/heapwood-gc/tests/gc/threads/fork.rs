@@ -8,7 +8,6 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use heapwood_gc::settings::options::Stop;
 use heapwood_gc::{ClientRoots, CollectionPhases, Config, Heap, Mutator, Tracer};
 use heapwood_gc_testing::*;
-use heapwood_heap::ArenaKind;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 
 /// A list that is kept by root slots, so that any thread and any child can check it.
@@ -175,41 +174,24 @@ fn crowd(config: Config, threads: usize, forks: usize) {
 
 const SMALL: Config = FULL.conservative_stacks(true).min_heap(1 << 20);
 
+/// Where threads poll, with young collections and without, where signals stop them, in verify mode, and where several threads mark.
 #[test]
-fn a_process_may_fork_beside_threads_that_poll() {
-    in_child(|| {
-        crowd(SMALL, 8, children());
-    });
-}
-
-#[test]
-fn a_process_may_fork_beside_threads_that_poll_with_young_collections() {
-    in_child(|| {
-        crowd(PRECISE.conservative_stacks(true), 8, children());
-    });
-}
-
-#[test]
-fn a_process_may_fork_beside_threads_that_signals_stop() {
-    in_child(|| {
-        crowd(SMALL.stop(Stop::Signals), 8, children());
-    });
-}
-
-#[test]
-fn a_process_may_fork_in_verify_mode() {
-    in_child(|| {
-        for stop in [Stop::Polls, Stop::Signals] {
-            crowd(SMALL.verify(true).stop(stop), 3, children() / 4);
-        }
-    });
-}
-
-#[test]
-fn a_process_may_fork_while_workers_mark() {
-    in_child(|| {
-        crowd(SMALL.mark_threads(3), 4, children() / 2);
-    });
+fn a_process_may_fork_beside_threads() {
+    let signals = SMALL.stop(Stop::Signals);
+    let crowds = [
+        (SMALL, 8, children()),
+        (PRECISE.conservative_stacks(true), 8, children()),
+        (signals, 8, children()),
+        (SMALL.verify(true), 3, children() / 4),
+        (signals.verify(true), 3, children() / 4),
+        (SMALL.mark_threads(3), 4, children() / 2),
+    ];
+    for (config, threads, forks) in crowds {
+        Child::new()
+            .called((config.stop, config.verify, threads))
+            .run(|| crowd(config, threads, forks))
+            .well();
+    }
 }
 
 /// Whether a trace function waits for the process to fork; where it does; and whether it has forked.
@@ -373,79 +355,5 @@ fn a_process_may_fork_while_a_young_collection_waits_during_a_concurrent_marking
         });
         assert!(marking.finish().unwrap());
         kept.check();
-    });
-}
-
-/// A signal of one heap may stop a thread that holds a lock of another. Who forks cannot have that lock before the collection is
-/// over, and the collection, between two of its pieces, waits for who forks: one of them has to give way.
-#[test]
-fn a_process_may_fork_beside_a_thread_that_is_stopped_with_a_lock_of_another_heap() {
-    in_child(|| {
-        let [polls, signals] = [SMALL, SMALL.stop(Stop::Signals)].map(heap);
-        let (kept, done) = (Kept::new(&signals, 30_000), AtomicBool::new(false));
-        std::thread::scope(|scope| {
-            let (polls, signals, done) = (&*polls, &*signals, &done);
-            scope.spawn(move || {
-                let _both = (attach(polls), attach(signals));
-                while !done.load(Ordering::Relaxed) {
-                    polls.roots().free_handle(handle(polls, 0).unwrap());
-                }
-            });
-            scope.spawn(move || {
-                while !done.load(Ordering::Relaxed) {
-                    (0..8).for_each(|_| signals.collect().unwrap());
-                    // Where there are few processors the other thread would not get on.
-                    std::thread::sleep(std::time::Duration::from_micros(500));
-                }
-            });
-            let went_well = (0..children()).all(|round| {
-                // Who forks may itself be one that the collection is about to stop.
-                let _attached = (round % 2 == 1).then(|| attach(signals));
-                goes_well_forked(|| kept.check())
-            });
-            done.store(true, Ordering::Relaxed);
-            assert!(went_well);
-        });
-    });
-}
-
-#[test]
-fn children_have_the_arenas_that_were_open() {
-    in_child(|| {
-        for config in [FULL, FULL.verify(true)] {
-            let heap = heap(config);
-            let mutator = attach(&heap);
-            let (node, pair) = (node_type(&heap), Values::new(8, 2, [0b11, 0, 0, 0]));
-            let arena = Arena::open(&mutator, ArenaKind::Escaping);
-            // A list of nodes, which the arena keeps, grows, and is compared.
-            let extend = |mut at: usize, from: usize| {
-                for i in from..from + 500 {
-                    let object = new(&mutator, node);
-                    put(object, 2, i);
-                    at = arena.value(&mutator, pair, &[object, at]);
-                }
-                mutator.collect().unwrap();
-                let mut next = at;
-                for i in (0..from + 500).rev() {
-                    assert_eq!(get(get(next, 0), 2), i);
-                    next = get(next, 1);
-                }
-                at
-            };
-            let mut at = extend(0, 0);
-            for k in 1..children() / 4 {
-                assert!(goes_well_forked(|| {
-                    extend(at, k * 500);
-                    arena.close(&mutator);
-                    let other = Arena::open(&mutator, ArenaKind::Borrowed);
-                    other.value(&mutator, pair, &[0, 0]);
-                    mutator.collect().unwrap();
-                    assert_valid(&heap);
-                }));
-                at = extend(at, k * 500);
-            }
-            arena.close(&mutator);
-            assert_valid(&heap);
-        }
     });
 }

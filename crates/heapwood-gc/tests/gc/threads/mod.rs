@@ -1,6 +1,5 @@
 //! Threads on one heap, and on several.
 
-mod chains;
 mod collections_off;
 mod crowd;
 mod fork;

@@ -3,79 +3,10 @@
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_gc::{AllocError, Attached, Config, Heap, Misuse, Mutator};
+use heapwood_gc::{AllocError, Heap, Misuse, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
-
-/// Two threads, both attached to the same two heaps, each of which collects one, and both, and attaches anew in between.
-#[test]
-fn two_threads_may_collect_two_heaps() {
-    for (stacks, verify) in [(false, false), (true, false), (true, true)] {
-        let config = PRECISE.conservative_stacks(stacks).verify(verify);
-        two_threads_collect([config, config]);
-    }
-}
-
-/// One that stops threads by polls and one that does by signals, or both by signals, the same or different ones.
-#[test]
-fn two_threads_may_collect_two_heaps_whose_signals_stop_them() {
-    let polls = PRECISE.conservative_stacks(true);
-    let another = BY_SIGNALS.stop_signal(libc::SIGUSR2 as u32);
-    for pair in [[polls, BY_SIGNALS], [BY_SIGNALS, BY_SIGNALS], [BY_SIGNALS, another]] {
-        two_threads_collect(pair);
-        two_threads_collect(pair.map(|config| config.verify(true)));
-    }
-}
-
-fn two_threads_collect(configs: [Config; 2]) {
-    {
-        let (heaps, verify) = (configs.map(heap), configs[0].verify);
-        let (steps, rounds) = (AtomicUsize::new(0), if verify { 100 } else { 2000 });
-        watched(&steps, || {
-            std::thread::scope(|scope| {
-                for t in 0..2 {
-                    let (heaps, steps) = (&heaps, &steps);
-                    scope.spawn(move || {
-                        for part in 0..4 {
-                            let mutators = [0, 1].map(|h| attach(&heaps[h]));
-                            collect_in_turn(&mutators, t, rounds / 4, part, steps);
-                        }
-                    });
-                }
-            });
-        });
-        for heap in &heaps {
-            assert_eq!(heap.mutators(), 0);
-            assert!(heap.inspect().stats().collections >= rounds as u64, "{:?}", heap.inspect().stats());
-            assert_eq!(heap.inspect().stats().barrier_violations, 0);
-            assert_swept_and_valid(heap);
-        }
-    }
-}
-
-fn collect_in_turn(mutators: &[Attached<'_>; 2], t: usize, rounds: usize, part: usize, steps: &AtomicUsize) {
-    let mut frames = [0, 1].map(|h| Framed::<1>::new(&mutators[h]));
-    let node = [0, 1].map(|h| node_type(mutators[h].heap()));
-    for round in 0..rounds {
-        for h in [t, 1 - t] {
-            frames[h].set(0, 0);
-            frames[h].extend_list(0, node[h], 20, round << 8 | t);
-        }
-        // The one that the other does not collect; every third time both collect the same.
-        let mine = if round % 3 == 2 { part % 2 } else { t };
-        mutators[mine].collect().unwrap();
-        match round % 4 {
-            0 => mutators[1 - t].blocking(|| ()).unwrap(),
-            1 => mutators.iter().for_each(|m| m.safepoint()),
-            _ => {}
-        }
-        for frame in &frames {
-            check_list(frame.get(0), 20, round << 8 | t);
-        }
-        steps.fetch_add(1, Ordering::Relaxed);
-    }
-}
 
 /// A thread of many heaps that allocates in one of them keeps none of the others waiting: it looks at a few each time, and so at each
 /// before long.
@@ -106,78 +37,6 @@ fn a_thread_answers_for_all_of_many_heaps_where_it_allocates() {
                 assert_eq!(heaps[k].inspect().stats().collections, 1);
                 steps.fetch_add(1, Ordering::Relaxed);
             }
-        });
-    });
-}
-
-/// Threads that come to a heap and leave it, while others collect that one and another in which all of them are.
-#[test]
-fn threads_may_attach_while_two_heaps_are_collected() {
-    attach_while_both_are_collected(PRECISE, PRECISE);
-}
-
-#[test]
-fn threads_may_attach_while_two_heaps_that_signal_are_collected() {
-    attach_while_both_are_collected(PRECISE, BY_SIGNALS);
-    attach_while_both_are_collected(BY_SIGNALS, PRECISE);
-    attach_while_both_are_collected(BY_SIGNALS, BY_SIGNALS.stop_signal(libc::SIGUSR2 as u32));
-}
-
-fn attach_while_both_are_collected(config: Config, others: Config) {
-    let (one, other) = (heap(config), heap(others));
-    let steps = AtomicUsize::new(0);
-    watched(&steps, || {
-        std::thread::scope(|scope| {
-            let spawn = |t| {
-                let (one, other, steps) = (&one, &other, &steps);
-                scope.spawn(move || {
-                    let mutator = attach(one);
-                    let mut frame = Framed::<1>::new(&mutator);
-                    for round in 0..200 {
-                        frame.set(0, new(&mutator, node_type(one)));
-                        put(frame.get(0), 2, round);
-                        let guest = attach(other);
-                        new(&guest, node_type(other));
-                        match t {
-                            0 => mutator.collect().unwrap(),
-                            1 => guest.collect().unwrap(),
-                            // Left to the end of the thread, but for those who attach again.
-                            _ if round == 199 => core::mem::forget(guest),
-                            _ => {}
-                        }
-                        assert_eq!(get(frame.get(0), 2), round);
-                        steps.fetch_add(1, Ordering::Relaxed);
-                    }
-                })
-            };
-            // A scope does not wait for what threads do as they end.
-            (0..4).map(spawn).collect::<Vec<_>>().into_iter().for_each(|thread| thread.join().unwrap());
-        });
-    });
-    assert_eq!((one.mutators(), other.mutators()), (0, 0));
-}
-
-/// A thread that computes in one heap answers the collectors of the other where it allocates.
-#[test]
-fn a_thread_that_allocates_in_one_heap_answers_for_the_other() {
-    let (one, other) = (heap(PRECISE), heap(PRECISE));
-    let (steps, collected) = (AtomicUsize::new(0), AtomicBool::new(false));
-    let (ready, is_ready) = channel();
-    watched(&steps, || {
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let (here, _there) = (attach(&one), attach(&other));
-                ready.send(()).unwrap();
-                while !collected.load(Ordering::Relaxed) {
-                    new(&here, node_type(&one));
-                    steps.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-            is_ready.recv().unwrap();
-            let mutator = attach(&other);
-            let stop = || collected.store(true, Ordering::Relaxed);
-            (0..10).for_each(|_| mutator.collect().unwrap());
-            stop();
         });
     });
 }

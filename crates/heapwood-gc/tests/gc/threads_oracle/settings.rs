@@ -48,11 +48,11 @@ impl Settings {
 }
 
 const PRECISE: Config = heapwood_gc_testing::PRECISE.address_space(1 << 28);
-
 /// Full markings go on beside the threads.
 const CONCURRENT: Config = PRECISE.concurrent(Concurrent::Always);
-
 const YOUNG: Config = CONCURRENT.generational(Generational::Always);
+const SCANNED: Config = PRECISE.conservative_stacks(true);
+const SIGNALS: Config = SCANNED.stop(Stop::Signals);
 
 const USUAL: Settings = Settings {
     name: "",
@@ -67,193 +67,67 @@ const USUAL: Settings = Settings {
     young: false,
     companion: None,
 };
+const MIXED: Settings = Settings { mixed: true, ..USUAL };
+const COMING: Settings = Settings { come_and_go: true, round: 4_000, ..USUAL };
+const OFTEN_YOUNG: Settings = Settings { young: true, ..USUAL };
+/// Many threads, with little each; what is looked at more closely; and what is collected at each allocation.
+const CROWD: Settings = Settings { clusters: 4, objects: 60, round: 3_000, ..USUAL };
+const VERIFIED: Settings = Settings { clusters: 4, objects: 60, round: 5_000, ..USUAL };
+const STRESSED: Settings = Settings { clusters: 2, objects: 20, round: 400, come_and_go: true, ..USUAL };
+const LIMITED: Settings = Settings { clusters: 50, ..USUAL };
 
-const SIGNALS: Config = PRECISE.conservative_stacks(true).stop(Stop::Signals);
+const fn on(of: Settings, name: &'static str, config: Config, threads: usize, share: usize) -> Settings {
+    Settings { name, config, threads, share, ..of }
+}
 
-const BY_SIGNALS: Settings = Settings { config: SIGNALS, share: 2, ..USUAL };
+const fn beside(name: &'static str, config: Config, companion: Config, share: usize) -> Settings {
+    Settings { name, config, companion: Some(companion), share, come_and_go: true, ..USUAL }
+}
 
-const OFTEN_YOUNG: Settings = Settings { config: YOUNG, young: true, ..USUAL };
+const fn young(of: Settings) -> Settings {
+    Settings { young: true, ..of }
+}
 
 pub(crate) const ALL: [Settings; 30] = [
-    Settings { name: "one thread", threads: 1, share: 4, ..USUAL },
-    Settings { name: "two threads, 30 %", threads: 2, config: CONCURRENT.percent(30), share: 7, ..USUAL },
-    Settings { name: "four threads", config: CONCURRENT.mark_threads(6), share: 7, ..USUAL },
-    Settings { name: "16 threads", threads: 16, clusters: 4, objects: 60, round: 3_000, share: 7, ..USUAL },
-    Settings {
-        name: "threads that come and go",
-        threads: 6,
-        come_and_go: true,
-        round: 4_000,
-        share: 7,
-        ..USUAL
-    },
-    Settings {
-        name: "layouts that share all spans",
-        config: CONCURRENT,
-        threads: 3,
-        mixed: true,
-        share: 2,
-        ..USUAL
-    },
-    Settings { name: "mark stack of 8", threads: 2, config: CONCURRENT.mark_stack(8), share: 2, ..USUAL },
-    Settings {
-        name: "limited",
-        threads: 3,
-        config: CONCURRENT.limit(6 << 20),
-        clusters: 50,
-        share: 2,
-        ..USUAL
-    },
-    Settings {
-        name: "verified",
-        threads: 3,
-        config: PRECISE.verify(true),
-        clusters: 4,
-        objects: 60,
-        round: 5_000,
-        share: 1,
-        ..USUAL
-    },
-    Settings {
-        name: "stressed",
-        threads: 3,
-        config: PRECISE.stress(true),
-        clusters: 2,
-        objects: 20,
-        round: 400,
-        share: 1,
-        come_and_go: true,
-        ..USUAL
-    },
-    Settings {
-        name: "conservative stacks",
-        config: PRECISE.conservative_stacks(true),
-        share: 6,
-        come_and_go: true,
-        ..USUAL
-    },
-    Settings { name: "young, one thread", threads: 1, share: 5, ..OFTEN_YOUNG },
-    Settings {
-        name: "young, two threads, left to themselves",
-        threads: 2,
-        config: YOUNG.min_heap(24 << 20),
-        share: 9,
-        ..OFTEN_YOUNG
-    },
-    Settings {
-        name: "young, threads that come and go",
-        threads: 6,
-        come_and_go: true,
-        round: 4_000,
-        share: 11,
-        ..OFTEN_YOUNG
-    },
-    Settings {
-        name: "young, layouts that share all spans",
-        config: YOUNG.mark_threads(4),
-        threads: 3,
-        mixed: true,
-        share: 5,
-        ..OFTEN_YOUNG
-    },
-    Settings {
-        name: "young, mark stack of 8",
-        threads: 2,
-        config: YOUNG.mark_stack(8),
-        share: 3,
-        ..OFTEN_YOUNG
-    },
-    Settings {
-        name: "young, limited",
-        threads: 3,
-        config: YOUNG.limit(6 << 20),
-        clusters: 50,
-        share: 4,
-        ..OFTEN_YOUNG
-    },
-    Settings {
-        name: "young, verified",
-        threads: 3,
-        config: YOUNG.verify(true),
-        clusters: 4,
-        objects: 60,
-        round: 5_000,
-        share: 1,
-        ..OFTEN_YOUNG
-    },
-    Settings {
-        name: "young, stressed",
-        threads: 3,
-        config: YOUNG.stress(true),
-        clusters: 2,
-        objects: 20,
-        round: 400,
-        share: 1,
-        come_and_go: true,
-        ..OFTEN_YOUNG
-    },
-    Settings { name: "signals, one thread", threads: 1, share: 1, ..BY_SIGNALS },
-    Settings { name: "signals, two threads", threads: 2, share: 1, ..BY_SIGNALS },
-    Settings { name: "signals, four threads", ..BY_SIGNALS },
-    Settings {
-        name: "signals, eight threads that come and go",
-        threads: 8,
-        come_and_go: true,
-        round: 3_000,
-        ..BY_SIGNALS
-    },
-    Settings {
-        name: "signals, 16 threads",
-        threads: 16,
-        clusters: 4,
-        objects: 60,
-        round: 2_000,
-        ..BY_SIGNALS
-    },
-    Settings {
-        name: "signals, layouts that share all spans",
-        threads: 3,
-        mixed: true,
-        share: 1,
-        ..BY_SIGNALS
-    },
-    Settings {
-        name: "signals, limited",
-        threads: 3,
-        config: SIGNALS.limit(6 << 20),
-        clusters: 50,
-        share: 1,
-        ..BY_SIGNALS
-    },
-    Settings {
-        name: "signals, verified",
-        threads: 3,
-        config: SIGNALS.verify(true).mark_stack(16),
-        clusters: 4,
-        objects: 60,
-        round: 2_000,
-        come_and_go: true,
-        share: 1,
-        ..BY_SIGNALS
-    },
-    Settings {
-        name: "signals, and beside it a heap that polls",
-        companion: Some(PRECISE.conservative_stacks(true)),
-        come_and_go: true,
-        ..BY_SIGNALS
-    },
-    Settings {
-        name: "polls, and beside it a heap that signals",
-        companion: Some(SIGNALS),
-        come_and_go: true,
-        share: 1,
-        ..USUAL
-    },
-    Settings {
-        name: "signals, and beside it a heap with another signal, verified",
-        companion: Some(SIGNALS.stop_signal(35).verify(true)),
-        come_and_go: true,
-        share: 1,
-        ..BY_SIGNALS
-    },
+    on(USUAL, "one thread", PRECISE, 1, 4),
+    on(USUAL, "two threads, 30 %", CONCURRENT.percent(30), 2, 7),
+    on(USUAL, "four threads", CONCURRENT.mark_threads(6), 4, 7),
+    on(CROWD, "16 threads", PRECISE, 16, 7),
+    on(COMING, "threads that come and go", PRECISE, 6, 7),
+    on(MIXED, "layouts that share all spans", CONCURRENT, 3, 2),
+    on(USUAL, "mark stack of 8", CONCURRENT.mark_stack(8), 2, 2),
+    on(LIMITED, "limited", CONCURRENT.limit(6 << 20), 3, 2),
+    on(VERIFIED, "verified", PRECISE.verify(true), 3, 1),
+    on(STRESSED, "stressed", PRECISE.stress(true), 3, 1),
+    on(Settings { come_and_go: true, ..USUAL }, "conservative stacks", SCANNED, 4, 6),
+    on(OFTEN_YOUNG, "young, one thread", YOUNG, 1, 5),
+    on(OFTEN_YOUNG, "young, two threads, left to themselves", YOUNG.min_heap(24 << 20), 2, 9),
+    on(young(COMING), "young, threads that come and go", YOUNG, 6, 11),
+    on(young(MIXED), "young, layouts that share all spans", YOUNG.mark_threads(4), 3, 5),
+    on(OFTEN_YOUNG, "young, mark stack of 8", YOUNG.mark_stack(8), 2, 3),
+    on(young(LIMITED), "young, limited", YOUNG.limit(6 << 20), 3, 4),
+    on(young(VERIFIED), "young, verified", YOUNG.verify(true), 3, 1),
+    on(young(STRESSED), "young, stressed", YOUNG.stress(true), 3, 1),
+    on(USUAL, "signals, one thread", SIGNALS, 1, 1),
+    on(USUAL, "signals, two threads", SIGNALS, 2, 1),
+    on(USUAL, "signals, four threads", SIGNALS, 4, 2),
+    on(COMING, "signals, eight threads that come and go", SIGNALS, 8, 2),
+    on(CROWD, "signals, 16 threads", SIGNALS, 16, 2),
+    on(MIXED, "signals, layouts that share all spans", SIGNALS, 3, 1),
+    on(LIMITED, "signals, limited", SIGNALS.limit(6 << 20), 3, 1),
+    on(
+        Settings { come_and_go: true, ..VERIFIED },
+        "signals, verified",
+        SIGNALS.verify(true).mark_stack(16),
+        3,
+        1,
+    ),
+    beside("signals, and beside it a heap that polls", SIGNALS, SCANNED, 2),
+    beside("polls, and beside it a heap that signals", PRECISE, SIGNALS, 1),
+    beside(
+        "signals, and beside it another signal, verified",
+        SIGNALS,
+        SIGNALS.stop_signal(35).verify(true),
+        1,
+    ),
 ];

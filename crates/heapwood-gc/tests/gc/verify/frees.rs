@@ -21,28 +21,6 @@ fn pair_of(heap: &Heap, mutator: &Mutator) -> (usize, usize) {
     (x, y)
 }
 
-fn drop_one_and_free_what_it_refers_to(verify: bool) {
-    let heap = heap(PRECISE.verify(verify));
-    let mutator = attach(&heap);
-    let (_, y) = pair_of(&heap, &mutator);
-    free(&mutator, y);
-    mutator.collect().unwrap();
-    mutator.collect().unwrap();
-    assert_valid(&heap);
-    assert_eq!(heap.inspect().stats().live_objects, 0);
-}
-
-#[test]
-fn what_is_dropped_may_refer_to_what_is_freed() {
-    drop_one_and_free_what_it_refers_to(false);
-}
-
-/// It aborted here, though nothing was wrong.
-#[test]
-fn verify_mode_knows_what_is_dropped() {
-    in_child(|| drop_one_and_free_what_it_refers_to(true));
-}
-
 /// What a stray word alone keeps refers to a large object that is freed, whose pages are others' then.
 fn keep_by_a_stray_word_and_free_what_it_refers_to(config: Config) {
     let heap = heap(config);
@@ -235,39 +213,5 @@ fn a_young_collection_is_not_misled_by_what_is_dead() {
         assert_eq!(mutator.find(second).map(|found| found.base.get()), again.then_some(roots.get(1)));
         mutator.collect().unwrap();
         assert_eq!(heap.inspect().stats().live_objects, again as usize);
-    }
-}
-
-/// An old object that is dead keeps a young one until the next full collection, and that may refer to what the program has freed:
-/// nothing that is alive does.
-#[test]
-fn what_is_dead_may_refer_to_what_was_freed_in_young_collections() {
-    for stack in [None, Some(1)] {
-        let config = PRECISE.generational(Generational::Always).background_release(false);
-        let heap = heap(stack.map_or(config, |edges| config.mark_stack(edges)));
-        let mutator = attach(&heap);
-        let (node, large) = (node_type(&heap), masked(&heap, 6000, &[0]));
-        let mut roots = Slots::new(&heap, 2);
-        let old = new(&mutator, node);
-        roots.set(0, old);
-        mutator.collect_young().unwrap();
-        let freed = new(&mutator, large);
-        roots.set(1, freed);
-        let young = new(&mutator, node);
-        link(&mutator, old, 0, young);
-        put(young, 0, freed);
-        put(young, 1, freed);
-        (0..2).for_each(|root| roots.set(root, 0));
-        free(&mutator, freed);
-        mutator.collect_young().unwrap();
-        assert!(mutator.find(freed).is_none());
-        // The same where other objects lie there now.
-        link(&mutator, old, 0, new(&mutator, node));
-        put(get(old, 0), 0, freed);
-        let small: Vec<usize> = (0..3000).map(|_| new(&mutator, node)).collect();
-        mutator.collect_young().unwrap();
-        // One may lie where the large one did.
-        assert!(small.iter().filter(|&&object| mutator.find(object).is_some()).count() <= 1);
-        assert_valid(&heap);
     }
 }

@@ -103,32 +103,6 @@ fn stores_through_the_barrier_are_not_reported() {
     );
 }
 
-#[test]
-fn data_words_may_change_without_the_barrier() {
-    let same = |m: &heapwood_gc::Mutator, object, to| {
-        link(m, object, 0, to);
-        put(object, 2, 77);
-    };
-    assert_eq!(violations_after(same), 0);
-}
-
-#[test]
-fn a_young_object_may_be_stored_into_through_the_barrier() {
-    let heap = heap(VERIFY);
-    let mutator = attach(&heap);
-    let wide = masked(&heap, 100, &[0, 99]);
-    let mut roots = Slots::new(&heap, 200);
-    for i in 0..200 {
-        let object = new(&mutator, wide);
-        link(&mutator, object, 99, roots.get(i / 2));
-        roots.set(i, object);
-        if i % 50 == 49 {
-            mutator.collect().unwrap();
-        }
-    }
-    assert_eq!(heap.inspect().stats().barrier_violations, 0);
-}
-
 /// An object is new until its thread's next poll or allocation, whoever refers to it: the store that a porter forgets is
 /// most often one into an object that a variable holds.
 #[test]
@@ -266,41 +240,6 @@ fn an_interior_pointer_in_an_object_is_named() {
     child.corrupt("which points into the object at 0x");
 }
 
-#[test]
-fn a_pointer_to_no_object_is_refused() {
-    let child = Child::new().run(|| {
-        let heap = heap(VERIFY);
-        let mutator = attach(&heap);
-        let object = new(&mutator, node_type(&heap));
-        let mut roots = Slots::new(&heap, 1);
-        roots.set(0, object);
-        // A page in which no object has ever been.
-        put(object, 0, heap.space().base().get() + heap.space().committed_end() - 4096);
-        mutator.collect().unwrap();
-    });
-    child.corrupt("");
-}
-
-#[test]
-fn stores_are_noted_while_other_threads_make_the_heap_grow() {
-    for _ in 0..if is_thorough() { 4 } else { 1 } {
-        let heap = heap(VERIFY.min_heap(3 << 30));
-        std::thread::scope(|scope| {
-            for _ in 0..4 {
-                scope.spawn(|| {
-                    let m = attach(&heap);
-                    for _ in 0..40 {
-                        let object = new(&m, heapwood_gc::ObjectType::conservative(4 << 20));
-                        for word in (0..(4 << 20) / 8).step_by(25_000) {
-                            link(&m, object, word, 0);
-                        }
-                    }
-                });
-            }
-        });
-    }
-}
-
 /// The store that a porter forgets: a new object in one that is old.
 #[test]
 fn a_pointer_from_old_to_young_that_went_around_the_barrier_is_named() {
@@ -319,88 +258,4 @@ fn a_pointer_from_old_to_young_that_went_around_the_barrier_is_named() {
     let child =
         child.corrupt("which was not marked by a young collection: the write barrier saw no store there");
     child.says("without the write barrier");
-}
-
-/// What is remembered is right, whatever stores it: every young collection is verified.
-#[test]
-fn young_collections_are_verified() {
-    let heap = heap(YOUNG);
-    let mutator = attach(&heap);
-    let (node, wide) = (node_type(&heap), masked(&heap, 100, &[0, 1, 2, 98, 99]));
-    let mut roots = Slots::new(&heap, 2);
-    roots.set(0, new(&mutator, wide));
-    for round in 0..50 {
-        let object = new(&mutator, node);
-        put(object, 0, roots.get(1));
-        roots.set(1, object);
-        mutator.collect_young().unwrap();
-        let old = roots.get(0);
-        match round % 4 {
-            0 => link(&mutator, old, 99, new(&mutator, node)),
-            1 => {
-                let values = [new(&mutator, node), old];
-                // SAFETY: words 1 and 2 are slots of the object, and the source is a local.
-                unsafe {
-                    mutator.barrier().copy(
-                        ObjectRef::new(old),
-                        (old as *mut usize).add(1),
-                        values.as_ptr(),
-                        2,
-                    )
-                };
-            }
-            2 => {
-                let (at, new) = (Address::new(get(old, 98)), Address::new(new(&mutator, node)));
-                // SAFETY: word 98 is a slot of the object.
-                unsafe { mutator.barrier().cas(ObjectRef::new(old), (old as *mut usize).add(98), at, new) }
-                    .unwrap();
-            }
-            _ => {
-                let fresh = new(&mutator, wide);
-                roots.set(0, fresh);
-                mutator.collect_young().unwrap();
-                let value = new(&mutator, node);
-                mutator.barrier().note_init(ObjectRef::new(fresh), (fresh as *mut usize).wrapping_add(98), 2);
-                put(fresh, 98, value);
-                put(fresh, 99, value);
-            }
-        }
-    }
-    mutator.collect().unwrap();
-    let stats = heap.inspect().stats();
-    assert!(stats.young_collections >= 50 && stats.verified == stats.collections, "{stats:?}");
-    assert_eq!(stats.barrier_violations, 0);
-}
-
-/// Where the program frees objects, old ones that are dead may refer to what it freed: nobody is to blame for them.
-#[test]
-fn dead_objects_that_refer_to_what_was_freed_are_nobodys_fault() {
-    for large in [false, true] {
-        let heap = heap(YOUNG);
-        let mutator = attach(&heap);
-        let node = node_type(&heap);
-        let freed = if large { pointer_free(&heap, 100_000) } else { node };
-        let mut roots = Slots::new(&heap, 4);
-        for i in 0..3 {
-            roots.set(i, new(&mutator, node));
-        }
-        for round in 0..12 {
-            // An old one and a new one refer to it, and die.
-            let (victim, young) = (new(&mutator, freed), new(&mutator, node));
-            put(young, 0, victim);
-            link(&mutator, roots.get(round % 3), 0, victim);
-            link(&mutator, roots.get(round % 3), 1, young);
-            if round % 2 == 0 {
-                mutator.collect_young().unwrap();
-            }
-            roots.set(round % 3, 0);
-            free(&mutator, victim);
-            // What comes into its place is cut differently.
-            roots.set(3, new(&mutator, masked(&heap, if large { 1000 } else { 4 }, &[3])));
-            mutator.collect_young().unwrap();
-            roots.set(round % 3, new(&mutator, node));
-        }
-        mutator.collect().unwrap();
-        assert_eq!((heap.inspect().stats().live_objects, heap.inspect().stats().barrier_violations), (4, 0));
-    }
 }

@@ -5,7 +5,7 @@
 use super::links::{Words, add};
 use super::{at, ephemeron, key_of};
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{Config, FinalizeOrder, Mutator, Refusal};
+use heapwood_gc::{Config, Mutator, Refusal};
 use heapwood_gc_testing::*;
 
 const KINDS: [Config; 3] = [FULL, YOUNG, YOUNG.stress(true)];
