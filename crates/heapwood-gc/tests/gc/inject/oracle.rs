@@ -75,7 +75,7 @@ planted! {
     stores_that_shade_nothing_are_caught = InSteps, false, 8_000, ShadeSkipped, 3;
     shaded_objects_that_no_pause_takes_are_caught = InSteps, false, 8_000, ShadedLost, 1;
     survivors_that_are_not_marked_are_caught = InSteps, false, 8_000, SurvivorUnmarked, 40;
-    freeing_at_once_is_caught = InSteps, false, 20_000, FreedAtOnce, 1;
+    freeing_at_once_is_caught = InSteps, false, 20_000, FreedAtOnce, 3;
     arenas_closed_at_once_are_caught = InSteps, false, 20_000, ArenaClosedAtOnce, 1;
     weak_reads_that_are_not_shaded_are_caught = InSteps, true, 8_000, WeakReadUnshaded, 1;
     early_finalisers_are_caught = Young, true, 6_000, FinalizedByMark, 1;

@@ -53,7 +53,7 @@ const USUAL: Settings = Settings {
     config: PRECISE,
     objects: 1500,
     collect_every: 600,
-    share: 8,
+    share: 7,
     mixed: false,
     drawn: false,
     young: false,
@@ -85,7 +85,7 @@ const MAX: usize = usize::MAX;
 /// The usual collection of heaps.
 pub(crate) const ALL: [Settings; 40] = [
     USUAL,
-    on(USUAL, "precise, left to itself", PRECISE.percent(30), (3000, MAX, 9)),
+    on(USUAL, "precise, left to itself", PRECISE.percent(30), (3000, MAX, 7)),
     on(MIXED, "precise, all mixed", PRECISE, (1500, 400, 4)),
     on(
         MIXED,
@@ -93,12 +93,12 @@ pub(crate) const ALL: [Settings; 40] = [
         PRECISE.mark_stack(8).verify(true),
         (1000, 400, 3),
     ),
-    on(USUAL, "precise, mark stack of 8", PRECISE.mark_stack(8), (1500, 500, 5)),
+    on(USUAL, "precise, mark stack of 8", PRECISE.mark_stack(8), (1500, 500, 4)),
     on(USUAL, "precise, mark stack of 1, verify", PRECISE.mark_stack(1).verify(true), (800, 500, 2)),
-    on(USUAL, "precise, limited", PRECISE.limit(4 << 20).percent(400), (MAX, 3000, 6)),
+    on(USUAL, "precise, limited", PRECISE.limit(4 << 20).percent(400), (MAX, 3000, 5)),
     on(USUAL, "precise, verify", PRECISE.verify(true), (1000, 500, 3)),
     on(USUAL, "precise, stress", PRECISE.stress(true), (120, 50, 1)),
-    on(USUAL, "conservative stacks", SCANNED, (1500, 600, 5)),
+    on(USUAL, "conservative stacks", SCANNED, (1500, 600, 4)),
     on(
         USUAL,
         "conservative stacks, mark stack of 8, verify",
@@ -107,9 +107,9 @@ pub(crate) const ALL: [Settings; 40] = [
     ),
     on(DRAWN, "any number of markers", PRECISE, (1500, 500, 3)),
     on(DRAWN, "any number of markers, scanned, verify", SCANNED.verify(true).mark_stack(8), (1000, 400, 1)),
-    on(OFTEN_YOUNG, "young, precise", YOUNG, (1500, 200, 7)),
-    on(OFTEN_YOUNG, "young, left to itself", YOUNG.percent(30).min_heap(24 << 20), (3000, MAX, 6)),
-    on(YOUNG_MIXED, "young, all mixed", YOUNG, (1500, 150, 5)),
+    on(OFTEN_YOUNG, "young, precise", YOUNG, (1500, 200, 6)),
+    on(OFTEN_YOUNG, "young, left to itself", YOUNG.percent(30).min_heap(24 << 20), (3000, MAX, 5)),
+    on(YOUNG_MIXED, "young, all mixed", YOUNG, (1500, 150, 4)),
     on(
         YOUNG_MIXED,
         "young, all mixed, verify, mark stack of 8",

@@ -92,6 +92,8 @@ pub(crate) struct World {
     pub(crate) freed_large: bool,
     /// Objects that it has freed, and those of the new ones that lie where one was.
     pub(crate) frees: usize,
+    /// How many of these there were when objects were last counted.
+    pub(crate) counted_frees: usize,
     pub(crate) reused: usize,
     /// How many collections stopped the program where it only computed.
     pub(crate) answered: usize,
@@ -157,6 +159,7 @@ impl World {
             freed: false,
             freed_large: false,
             frees: 0,
+            counted_frees: 0,
             reused: 0,
             answered: 0,
             hand: Box::new(AtomicUsize::new(0)),
