@@ -1,7 +1,8 @@
 //! Arenas, at the collector's own interface: what they refer to lives as long as they do, what refers to them keeps them, and what
 //! they give up is nobody's before nothing can point there.
 
-use heapwood_gc::{Config, Heap, Mutator};
+use core::ptr::NonNull;
+use heapwood_gc::{Config, Heap, Mutator, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ArenaKind, MOST_IN_ARENA, ObjectRef};
 
@@ -310,4 +311,22 @@ fn ten_thousand_arenas_may_be_open_at_once() {
     m.collect().unwrap();
     assert_eq!(heap.inspect().stats().arena_bytes, 0);
     assert_valid(&heap);
+}
+
+#[test]
+fn values_of_arenas_are_not_freed_one_by_one() {
+    on_heaps(&[FULL, FULL.verify(true)], |_, m| {
+        let arena = Arena::open(m, ArenaKind::Escaping);
+        let values = [arena.value(m, link_cells(), &[0, 0]), arena.data(m, 8, 8).unwrap()];
+        let refused = |at: usize| {
+            // SAFETY: nothing is freed.
+            let freed = unsafe { m.free(NonNull::new(at as *mut u8).unwrap()) };
+            assert!(matches!(freed, Err(Refusal::Heap(_))), "{freed:?}");
+        };
+        values.iter().for_each(|&at| refused(at));
+        m.collect().unwrap();
+        values.iter().for_each(|&at| refused(at));
+        arena.close(m);
+        values.iter().for_each(|&at| refused(at));
+    });
 }

@@ -1,5 +1,6 @@
 //! Where memory is: the parts of a heap, whose objects a test counts itself, also while threads run, and on any thread.
 
+use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_gc::{Config, Heap, HeapBox, MemoryParts};
 use heapwood_gc_testing::*;
@@ -83,6 +84,54 @@ fn while_threads_run_that_poll() {
 #[cfg_attr(heapwood_tsan, ignore = "ThreadSanitizer delays signals until their thread makes a system call")]
 fn while_threads_run_that_signals_stop() {
     while_threads_run(BY_SIGNALS);
+}
+
+/// What the kernel's list of mappings says is resident of these ranges.
+fn resident_in(ranges: &[Range<usize>]) -> usize {
+    let (mut found, mut counts) = (0, false);
+    let number = |hex| usize::from_str_radix(hex, 16).ok();
+    for line in std::fs::read_to_string("/proc/self/smaps").unwrap().lines() {
+        let mut words = line.split_ascii_whitespace();
+        match (words.next().unwrap(), words.next()) {
+            ("Rss:", Some(kib)) if counts => found += kib.parse::<usize>().unwrap() << 10,
+            (addresses, _) => {
+                let ends = addresses.split_once('-').map(|(start, end)| (number(start), number(end)));
+                if let Some((Some(start), Some(end))) = ends {
+                    counts = ranges.iter().any(|range| range.start < end && start < range.end);
+                }
+            }
+        }
+    }
+    found
+}
+
+/// The sum that the guide gives for what is resident, and the kernel's own.
+#[test]
+#[ignore = "of the long suite: memory that the kernel counts"]
+fn the_kernel_says_the_same() {
+    let quiet = |config: Config| config.background_release(false);
+    let configs = [PRECISE.mark_threads(2), YOUNG.mask_words(0), PRECISE.verify(true), BY_SIGNALS];
+    for config in configs {
+        in_child(|| {
+            let heap = heap(quiet(config));
+            let compare = |of: &str| {
+                let (parts, mut mappings) = (account(&heap).parts, Vec::new());
+                heap.for_each_mapping(&mut |mapping| mappings.push(mapping));
+                assert_eq!(parts.resident, resident_in(&mappings), "{of}: {parts:?}");
+                assert_eq!(parts.resident, parts.backed - parts.untouched + parts.surplus + parts.tables);
+            };
+            compare("a new heap");
+            let mut slots = nodes(&heap, MANY);
+            compare("a full heap");
+            let mutator = attach(&heap);
+            mutator.allocate(pointer_free(&heap, 64 << 20)).unwrap();
+            (0..MANY).step_by(3).for_each(|i| slots.set(i, 0));
+            mutator.collect().unwrap();
+            compare("a collected heap");
+            heap.memory().release_free();
+            compare("a heap that has released what it could");
+        });
+    }
 }
 
 /// It is an error where a collection would be, and none elsewhere.

@@ -8,6 +8,7 @@ use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use heapwood_gc::settings::options::Stop;
 use heapwood_gc::{ClientRoots, CollectionPhases, Config, Heap, Mutator, Tracer};
 use heapwood_gc_testing::*;
+use heapwood_heap::ArenaKind;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 
 /// A list that is kept by root slots, so that any thread and any child can check it.
@@ -355,5 +356,41 @@ fn a_process_may_fork_while_a_young_collection_waits_during_a_concurrent_marking
         });
         assert!(marking.finish().unwrap());
         kept.check();
+    });
+}
+
+#[test]
+fn children_have_the_arenas_that_were_open() {
+    in_child(|| {
+        let heap = heap(FULL.verify(true));
+        let (mutator, node) = (attach(&heap), node_type(&heap));
+        let pair = Values::new(8, 2, [0b11, 0, 0, 0]);
+        let arena = Arena::open(&mutator, ArenaKind::Escaping);
+        // A list of nodes, which the arena keeps, grows, and is compared.
+        let extend = |mut at: usize, from: usize| {
+            for i in from..from + 500 {
+                let object = new(&mutator, node);
+                put(object, 2, i);
+                at = arena.value(&mutator, pair, &[object, at]);
+            }
+            mutator.collect().unwrap();
+            let mut next = at;
+            for i in (0..from + 500).rev() {
+                assert_eq!(get(get(next, 0), 2), i);
+                next = get(next, 1);
+            }
+            at
+        };
+        let at = extend(0, 0);
+        assert!(goes_well_forked(|| {
+            extend(at, 500);
+            arena.close(&mutator);
+            Arena::open(&mutator, ArenaKind::Borrowed).value(&mutator, pair, &[0, 0]);
+            mutator.collect().unwrap();
+            assert_valid(&heap);
+        }));
+        extend(at, 500);
+        arena.close(&mutator);
+        assert_valid(&heap);
     });
 }

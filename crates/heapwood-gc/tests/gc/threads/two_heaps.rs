@@ -3,10 +3,58 @@
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use heapwood_gc::{AllocError, Heap, Misuse, Mutator};
+use heapwood_gc::{AllocError, Config, Heap, HeapBox, Misuse, Mutator};
 use heapwood_gc_testing::*;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
+
+/// Two threads, both attached to the same two heaps, each of which collects one, and both, and attaches anew in between. The heaps stop
+/// threads by polls, one of them by signals, or both, by different ones.
+#[test]
+fn two_threads_may_collect_two_heaps() {
+    let (polls, signals) = (PRECISE.verify(true), BY_SIGNALS.stop_signal(libc::SIGUSR2 as u32));
+    for configs in [[PRECISE, PRECISE], [polls, polls], [polls, signals], [BY_SIGNALS, signals]] {
+        two_threads_collect(configs);
+    }
+}
+
+fn two_threads_collect(configs: [Config; 2]) {
+    let (heaps, steps) = (configs.map(heap), AtomicUsize::new(0));
+    watched(&steps, || {
+        std::thread::scope(|scope| {
+            for t in 0..2 {
+                let (heaps, steps) = (&heaps, &steps);
+                scope.spawn(move || (0..4).for_each(|part| collect_in_turn(heaps, t, part, steps)));
+            }
+        });
+    });
+    for heap in &heaps {
+        assert_eq!(heap.mutators(), 0);
+        assert!(heap.inspect().stats().collections >= 100);
+        assert_swept_and_valid(heap);
+    }
+}
+
+fn collect_in_turn(heaps: &[HeapBox; 2], t: usize, part: usize, steps: &AtomicUsize) {
+    let mutators = [0, 1].map(|h| attach(&heaps[h]));
+    let mut frames = [0, 1].map(|h| Framed::<1>::new(&mutators[h]));
+    for round in 0..50 {
+        for h in [t, 1 - t] {
+            frames[h].set(0, 0);
+            frames[h].extend_list(0, node_type(&heaps[h]), 20, round << 8 | t);
+        }
+        // The one that the other does not collect; every third time both collect the same.
+        let mine = if round % 3 == 2 { part % 2 } else { t };
+        mutators[mine].collect().unwrap();
+        match round % 4 {
+            0 => mutators[1 - t].blocking(|| ()).unwrap(),
+            1 => mutators.iter().for_each(|m| m.safepoint()),
+            _ => {}
+        }
+        frames.iter().for_each(|frame| check_list(frame.get(0), 20, round << 8 | t));
+        steps.fetch_add(1, Ordering::Relaxed);
+    }
+}
 
 /// A thread of many heaps that allocates in one of them keeps none of the others waiting: it looks at a few each time, and so at each
 /// before long.
