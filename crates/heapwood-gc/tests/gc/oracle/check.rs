@@ -5,7 +5,7 @@
 use super::collected::{Kept, follow, words_of};
 use super::world::World;
 use heapwood_gc::QuietHeap;
-use heapwood_gc_testing::model::graph::{Id, Masked, Pair};
+use heapwood_gc_testing::model::graph::{Id, Masked, Pair, Word};
 use heapwood_gc_testing::model::kinds::{Kind, Storage};
 use heapwood_heap::Address;
 
@@ -245,7 +245,17 @@ fn everything(world: &World, order: &[Id]) -> Outcome {
         Some(place) => arenas.push(place.arena),
         None => found.push((object.get(), bytes)),
     });
-    if let Some(odd) = arenas.iter().find(|number| !world.model.arenas.contains_key(number)) {
+    // One that was left without values is kept by its header's handle, and by a word that may point into it.
+    // SAFETY: the handles are held.
+    let handles = world.left.iter().map(|(handle, _)| unsafe { handle.get() });
+    let words = world.ranges.iter().flat_map(|block| &block.means).filter_map(|word| match word {
+        Word::Raw(at) => Some(at.addr()),
+        Word::Null | Word::To(_) => None,
+    });
+    let find = |at| world.heap.space().arenas().find(Address::new(at));
+    let left: Vec<_> = handles.chain(words).filter_map(find).map(|place| place.arena).collect();
+    let is_odd = |number: &&u64| !world.model.arenas.contains_key(number) && !left.contains(number);
+    if let Some(odd) = arenas.iter().find(is_odd) {
         return Err(format!("arena {odd} is there, and nothing keeps it"));
     }
     if found == wanted {
