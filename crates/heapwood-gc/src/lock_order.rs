@@ -4,7 +4,7 @@
 
 use heapwood_os::threads::lock_order::{LockRank, set_of};
 
-/// The list of heaps. Held during a fork by the fork handlers themselves (`process.rs`).
+/// The list of heaps. Held during a fork by the fork handlers themselves (`process/mod.rs`).
 pub(crate) const HEAPS: LockRank = 1;
 /// Signal handlers, while one is installed. The fork handler in the child frees it.
 pub(crate) const SIGNAL_HANDLERS: LockRank = 2;

@@ -1,7 +1,7 @@
 //! Attaching a thread to a heap, and detaching it; one place knows whether a thread is attached already.
 //!
 //! A mutator is a spare one that an earlier thread has left, or is made in mapped memory of its own. A thread's record
-//! links its mutators, one for each heap to which it is attached (`process.rs`). A thread that forgets to detach is
+//! links its mutators, one for each heap to which it is attached (`process/mod.rs`). A thread that forgets to detach is
 //! detached when it exits. Invariant: a mutator is in its thread's record from its attachment until it is detached, and
 //! the thread's end is noticed meanwhile.
 

@@ -8,7 +8,7 @@
 //! clears its marks. The child flushes other threads' mutators and removes them from the list when the list is next
 //! used, so a child that only calls exec pays nothing.
 //!
-//! Each wait is bounded (`process.rs`). A failed attempt releases its locks before any slice can begin, because a slice
+//! Each wait is bounded (`process/mod.rs`). A failed attempt releases its locks before any slice can begin, because a slice
 //! could change the set of locks that the collection holds.
 //!
 //! Invariants: the handlers hold nothing that a child waits for; a child's heap is as if the other threads had been

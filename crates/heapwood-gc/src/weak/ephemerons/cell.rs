@@ -1,7 +1,11 @@
 //! The four words of an ephemeron. The program sets the key once and may change the value, by the write barrier; collectors
 //! clear both. The other two are the collector's: the link of the list or chain that the ephemeron is on, and the marking that
 //! has put it there. Invariant: an ephemeron is on one list or chain at most, for the marking that claims it puts it there.
+//!
+//! Lists are linked through the ephemerons themselves, so that a marking needs no memory for them. Each marker fills one of its own and
+//! joins it to the marking's when it ends.
 
+use core::cell::Cell;
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_layout::WORD;
 
@@ -88,5 +92,75 @@ impl Ephemeron {
     /// The one of which a list has kept the address.
     pub(super) fn listed(address: usize) -> Option<Ephemeron> {
         (address != 0).then_some(Ephemeron(address))
+    }
+}
+
+/// A list of one thread's.
+#[derive(Default)]
+pub(crate) struct List {
+    first: Cell<usize>,
+    last: Cell<usize>,
+}
+
+impl List {
+    pub(crate) fn add(&self, ephemeron: Ephemeron) {
+        ephemeron.set_next(Ephemeron::listed(self.first.get()));
+        if self.first.get() == 0 {
+            self.last.set(ephemeron.address());
+        }
+        self.first.set(ephemeron.address());
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.first.get() == 0
+    }
+
+    /// Takes the one that was added last.
+    pub(crate) fn take(&self) -> Option<Ephemeron> {
+        let first = Ephemeron::listed(self.first.get())?;
+        self.first.set(first.next().map_or(0, Ephemeron::address));
+        Some(first)
+    }
+}
+
+/// A list that several threads add to. It is emptied by one, when the others have ended.
+#[derive(Default)]
+pub(crate) struct SharedList(AtomicUsize);
+
+impl SharedList {
+    /// Takes over what a thread has listed.
+    pub(crate) fn join(&self, list: &List) {
+        let (first, last) = (list.first.take(), list.last.take());
+        let Some(last) = (first != 0).then(|| Ephemeron::listed(last)).flatten() else { return };
+        let mut now = self.0.load(Ordering::Relaxed);
+        loop {
+            last.set_next(Ephemeron::listed(now));
+            // Who takes the list sees the links.
+            match self.0.compare_exchange_weak(now, first, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(other) => now = other,
+            }
+        }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// Takes over a list, if this is empty and one thread uses it.
+    pub(crate) fn replace(&self, list: List) {
+        self.0.store(list.first.get(), Ordering::Relaxed);
+    }
+
+    /// Takes the first, if one thread uses it.
+    pub(crate) fn take_first(&self) -> Option<Ephemeron> {
+        let first = Ephemeron::listed(self.0.load(Ordering::Relaxed))?;
+        self.0.store(first.next().map_or(0, Ephemeron::address), Ordering::Relaxed);
+        Some(first)
+    }
+
+    /// Takes all.
+    pub(crate) fn take(&self) -> List {
+        List { first: Cell::new(self.0.swap(0, Ordering::Acquire)), last: Cell::new(0) }
     }
 }

@@ -8,16 +8,14 @@
 
 mod cell;
 mod keys;
-mod list;
 mod pending;
 
-pub(crate) use cell::Ephemeron;
+use cell::SharedList;
+pub(crate) use cell::{Ephemeron, List};
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use heapwood_os::{KernelRef, Mapped, OsError, for_each_mapping_of};
 use keys::Keys;
-pub(crate) use list::List;
-use list::SharedList;
 pub(crate) use pending::PendingIndex;
 
 /// The ephemerons that one marking has come to: that of a pause, or a concurrent one.
