@@ -91,7 +91,11 @@ pub(crate) fn after_collection(world: &mut World, depth: Depth, newest: Option<u
     // keep it.
     let exists = |at: &Masked| world.heap.objects().find(at.addr()).is_some();
     world.graves.extend(gone.into_iter().filter(|at| exact || !exists(at)));
-    world.graves.extend(arena_graves.into_iter().take(3));
+    let rests = |at: &Masked| {
+        let place = world.heap.space().arenas().find(Address::new(at.addr()));
+        place.is_some_and(|place| place.is_there)
+    };
+    world.graves.extend(arena_graves.into_iter().filter(|at| exact || !rests(at)).take(3));
     world.let_go_of_headers();
     let excess = world.graves.len().saturating_sub(64);
     world.graves.drain(..excess);
