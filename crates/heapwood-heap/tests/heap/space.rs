@@ -307,28 +307,6 @@ fn only_cells_that_are_not_written_whole_are_zeroed() {
     }
 }
 
-/// The one that finds the budget exhausted has no span to allocate from; it counts all the same.
-#[test]
-fn mutators_that_refill_count_as_allocating() {
-    let (heap, other) = (Heap::new(CONFIG), Heap::new(CONFIG));
-    let shape = ShapeId::no_pointers(SizeClass::of(1000));
-    let first = core::ptr::NonNull::new(other.memory.as_ptr()).unwrap();
-    // SAFETY: the memory is zeroed and long enough, both live as long as the heap, and the test has one thread.
-    let second = unsafe { heap.space.owner(first, &*other.local.at(0)) };
-    second.refill(shape, false).unwrap();
-    heap.space.set_budget(1 << 20);
-    while heap.allocate(shape, 1000).is_ok() {}
-    let allocating = || heap.stopped().allocated(core::iter::empty()).mutators;
-    assert_eq!(allocating(), 2);
-    second.flush();
-    for mutators in [2, 1] {
-        assert_eq!(allocating(), mutators, "in this cycle, or in the one before");
-        heap.cycle(core::iter::empty());
-        heap.allocate(shape, 1000).unwrap();
-        heap.cycle(core::iter::empty());
-    }
-}
-
 #[test]
 fn the_budget_and_the_limit_refuse() {
     let heap = Heap::new(SpaceConfig { limit: Some(8 << 20), ..CONFIG });
@@ -510,39 +488,6 @@ fn large_objects_are_charged_exactly() {
     }
 }
 
-/// The pages that a mutator caches for large objects stay below its share, whatever else it allocates.
-#[test]
-fn cached_pages_for_large_objects_stay_below_the_share() {
-    let mut state = 7_046_029_254_386_353_131;
-    for goal in [0, 8 << 20, 40 << 20] {
-        let heap = Heap::new(CONFIG);
-        heap.space.set_goal(goal);
-        let share = (256 << 10).max(goal / 20);
-        let (large, sizes) = (ShapeId::no_pointers(None), [64, 3000, 20_000]);
-        let mut kept = Vec::new();
-        for step in 0..3000 {
-            let object = match sizes.get(random(&mut state) % 6) {
-                Some(&bytes) => heap.allocate(ShapeId::no_pointers(SizeClass::of(bytes)), bytes).unwrap(),
-                None => heap.allocate(large, MAX_SMALL + 1 + random(&mut state) % (90 << 10)).unwrap(),
-            };
-            kept.push(object);
-            heap.owner().publish();
-            let held = heap.owner().held_bytes();
-            // Except a span, of up to 64 KiB.
-            assert!(held <= share + (64 << 10), "{held} bytes are held of {share} at step {step}");
-            if step % 300 == 299 {
-                heap.check().unwrap();
-                let live = kept.iter().copied().enumerate().filter(|(i, _)| i % 3 == 0).map(|(_, at)| at);
-                let live: Vec<usize> = live.collect();
-                heap.cycle(live.iter().copied());
-                heap.space.set_goal(goal);
-                kept = if step % 900 == 899 { Vec::new() } else { live };
-            }
-        }
-        heap.check().unwrap();
-    }
-}
-
 /// A mutator takes large objects on credit and the program frees them. Both are settled together, and the whole budget
 /// is available again.
 #[test]
@@ -564,65 +509,6 @@ fn a_freed_large_object_is_refunded_to_the_budget() {
     heap.owner().flush();
     heap.check().unwrap();
     assert_eq!(heap.space.stats().in_use, 0);
-}
-
-/// One refill brings partly free spans for many shapes, whichever shape needed one.
-#[test]
-fn a_refill_brings_spans_for_many_shapes() {
-    let heap = Heap::new(CONFIG);
-    let sizes = [16, 32, 48, 64, 80, 96, 112, 128, 160, 192, 224, 256];
-    let shapes = sizes.map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes));
-    // Sixty spans each, in which every second object is alive.
-    let mut live = Vec::new();
-    for (shape, bytes) in shapes {
-        let objects = (0..60 * PAGE_SIZE / bytes).map(|_| heap.allocate(shape, bytes).unwrap());
-        live.extend(objects.step_by(2));
-    }
-    heap.cycle(live.iter().copied());
-    heap.space.finish_sweep();
-    heap.space.set_goal(20 << 20);
-    let before = heap.space.stats().span_lock_acquisitions;
-    for step in 0..40 * PAGE_SIZE {
-        // All use up as many bytes.
-        for (shape, bytes) in shapes.iter().filter(|(_, bytes)| step % bytes == 0) {
-            heap.allocate(*shape, *bytes).unwrap();
-        }
-    }
-    // That takes all 60 spans of each shape.
-    let visits = heap.space.stats().span_lock_acquisitions - before;
-    assert!(visits < 12 * 60 / 8, "{visits} visits");
-    heap.check().unwrap();
-}
-
-/// A mutator of many shapes with little room caches spans of the shapes that use them up, not of those that keep the
-/// one they have.
-#[test]
-fn idle_shapes_leave_room_for_busy_ones() {
-    let heap = Heap::new(CONFIG);
-    let sizes = SizeClass::all().filter(|class| class.span_pages().0 == 1).map(SizeClass::cell_size);
-    let shapes: Vec<_> = sizes.map(|bytes| (ShapeId::no_pointers(SizeClass::of(bytes)), bytes)).collect();
-    // Forty spans each, in which every second object is alive.
-    let mut live = Vec::new();
-    for &(shape, bytes) in &shapes {
-        let objects = (0..40 * PAGE_SIZE / bytes).map(|_| heap.allocate(shape, bytes).unwrap());
-        live.extend(objects.step_by(2));
-    }
-    heap.cycle(live.iter().copied());
-    heap.space.finish_sweep();
-    heap.space.set_goal(0);
-    let before = heap.space.stats().span_lock_acquisitions;
-    // One object of every shape from time to time; of four shapes, 30 spans each.
-    for step in 0..30 * PAGE_SIZE {
-        for (i, &(shape, bytes)) in shapes.iter().enumerate() {
-            if step % bytes == 0 && (i % 10 == 5 || step % (16 * bytes) == 0) {
-                heap.allocate(shape, bytes).unwrap();
-            }
-        }
-    }
-    // That opens more than 150 spans.
-    let visits = heap.space.stats().span_lock_acquisitions - before;
-    assert!(visits < 150 / 2, "{visits} visits");
-    heap.check().unwrap();
 }
 
 /// No request is refused while the mutator caches enough pages: those for spans serve a large object at last.

@@ -50,17 +50,6 @@ fn runs_at_every_boundary_are_found() {
 }
 
 #[test]
-fn a_full_entry_between_two_others_is_no_bridge() {
-    // In every level: 4 pages before and 4 after a full entry are not 8, which come two entries later.
-    for (level, entry) in ENTRY.into_iter().enumerate() {
-        let later = 6 * entry + 5;
-        let mut pages = only_free(8 * entry, &[(3 * entry - 4, 4), (4 * entry, 4), (later, 8)]);
-        assert_eq!(pages.allocate(PageCount(8)).map(|run| run.first), Ok(PageIndex(later)), "level {level}");
-        pages.is_valid().unwrap();
-    }
-}
-
-#[test]
 fn a_run_longer_than_an_entry_of_the_root_is_found() {
     // 2^21 is the count that needs the top bit; one more takes the next entry in.
     let mut pages = fresh::<Bits48>(3 << 21);
@@ -98,40 +87,9 @@ fn the_first_and_the_last_page_of_the_address_space_are_found() {
 }
 
 #[test]
-fn the_end_may_be_anywhere() {
-    for reservation in [1, 2, 511, 512, 513, 4095, 4097, 40_000] {
-        let mut pages = fresh::<Bits48>(reservation);
-        pages.is_valid().unwrap();
-        assert_eq!(pages.allocate(PageCount(reservation)).map(|run| run.first), Ok(PageIndex(0)));
-        pages.free(PageIndex(reservation - 1), PageCount(1)).unwrap();
-        assert_eq!(pages.allocate(PageCount(1)).map(|run| run.first), Ok(PageIndex(reservation - 1)));
-        pages.is_valid().unwrap();
-    }
-    let mut nothing = new::<Bits48>(0);
-    assert!(nothing.allocate(PageCount(1)).is_err());
-    nothing.is_valid().unwrap();
-}
-
-#[test]
 #[should_panic(expected = "33 pages")]
 fn a_reservation_is_no_larger_than_the_geometry() {
     new::<Tiny>(33);
-}
-
-#[test]
-fn adjacent_regions_join() {
-    let mut pages = new::<Bits48>(1 << 22);
-    // In parts that meet inside a word, at a chunk and at the root's first boundary, out of order.
-    for (first, end) in
-        [(30, 100), (512, 1000), (100, 512), ((1 << 21) - 7, 1 << 21), (1 << 21, (1 << 21) + 9)]
-    {
-        pages.grow(PageIndex(first), PageCount(end - first)).unwrap();
-        pages.is_valid().unwrap();
-    }
-    assert_eq!(pages.allocate(PageCount(970)).map(|run| run.first), Ok(PageIndex(30)));
-    assert_eq!(pages.allocate(PageCount(16)).map(|run| run.first), Ok(PageIndex((1 << 21) - 7)));
-    assert_eq!(pages.free_pages(), PageCount(0));
-    pages.is_valid().unwrap();
 }
 
 #[test]

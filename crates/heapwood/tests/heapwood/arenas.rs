@@ -298,68 +298,6 @@ fn the_collector_frees_open_arenas_of_ended_threads() {
     assert_most_freed(&m);
 }
 
-#[test]
-fn many_small_arenas_take_constant_memory() {
-    let heap = heap(Config::default());
-    let m = heap.attach().unwrap();
-    let many = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
-    for k in 0..many {
-        let arena = Arena::new(&m);
-        assert_eq!(*arena.alloc([k; 16]), [k; 16]);
-        if k % 1000 == 0 {
-            garbage(&m, 10);
-        }
-    }
-    let stats = heap.stats();
-    assert!(stats.committed_bytes <= 16 << 20 && stats.arenas == many, "{stats:?}");
-    let alive: Vec<Arena<'_>> = (0..10_000).map(|_| Arena::new(&m)).collect();
-    for arena in &alive {
-        arena.alloc([1u64; 128]);
-    }
-    assert!(heap.stats().arena_bytes <= 10_000 * 8192 + (2 << 20));
-}
-
-/// In its own frame.
-#[inline(never)]
-fn free_an_arena(m: &Mutator, kept: &Root<GcCell<Option<Gc<Gc<u64>>>>>) {
-    let arena = Arena::new(m);
-    for k in 0..100 {
-        let inner = arena.alloc_gc(m.alloc(k));
-        if k == 51 {
-            kept.get(m).set(m, Some(inner));
-        }
-    }
-    // SAFETY: the kept pointers are not followed.
-    unsafe { arena.free() };
-}
-
-/// Marks at stale pointers do not outlive the chunks that they point into: objects at the same addresses are found.
-#[test]
-fn stale_pointers_into_freed_arenas_leave_no_marks() {
-    let heap = heap(Config::default().generational(heapwood::Generational::Always).min_heap(1 << 20));
-    let m = heap.attach().unwrap();
-    for round in 0..20 {
-        let kept: Vec<_> = (0..20).map(|_| m.root(m.alloc(GcCell::new(None::<Gc<Gc<u64>>>)))).collect();
-        for (i, kept) in kept.iter().enumerate() {
-            free_an_arena(&m, kept);
-            match (round + i) % 5 {
-                0 => m.collect(),
-                1 => m.collect_young(),
-                _ => {}
-            }
-        }
-        m.collect();
-        drop(kept);
-        // The addresses leave quarantine, and unused chunks are released.
-        for _ in 0..3 {
-            m.collect();
-        }
-        let objects: Vec<_> = (0..2000).map(|k| m.root(m.alloc([k as u64; 11]))).collect();
-        m.collect();
-        assert!(objects.iter().enumerate().all(|(k, object)| *object.get(&m) == [k as u64; 11]));
-    }
-}
-
 /// Makes dead objects that refer to a value of a freed arena.
 #[inline(never)]
 fn refer(m: &Mutator, kept: &Root<GcCell<Option<Gc<Gc<u64>>>>>) {

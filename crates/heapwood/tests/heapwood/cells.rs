@@ -1,8 +1,7 @@
-//! Pointers that change: `GcCell` reads the stored pointer, keeps its target alive and releases the old one, in cycles,
-//! too.
+//! Pointers that change: `GcCell` reads the stored pointer, and keeps its target alive.
 
 use crate::common::*;
-use heapwood::{Gc, GcCell, Mutator, Root, Trace};
+use heapwood::{Gc, GcCell, Trace};
 
 #[derive(Trace)]
 struct Pair {
@@ -44,108 +43,4 @@ fn a_cell_that_is_not_yet_in_the_heap_can_be_set() {
     m.collect();
     assert_eq!(*object.get().unwrap(), 4);
     assert_eq!(heap.stats().barrier_violations, 0);
-}
-
-#[test]
-fn a_cell_alone_keeps_an_object_alive() {
-    for config in [SMALL, VERIFY] {
-        let heap = heap(config);
-        let m = heap.attach().unwrap();
-        let hub = node(&m, 0, None);
-        for round in 0..20 {
-            hub.next.set(&m, list(&m, 1000));
-            scrub();
-            m.collect();
-            assert_list(hub.next.get(), 1000);
-            assert!(heap.stats().live_objects < 4000, "round {round}: {:?}", heap.stats());
-        }
-        assert_eq!(heap.stats().barrier_violations, 0);
-    }
-}
-
-/// A ring of `n` nodes.
-#[inline(never)]
-fn ring(m: &Mutator, n: u64) -> Gc<Node> {
-    let last = node(m, n - 1, None);
-    let mut first = last;
-    for value in (0..n - 1).rev() {
-        first = node(m, value, Some(first));
-    }
-    last.next.set(m, Some(first));
-    first
-}
-
-#[inline(never)]
-fn many_rings(m: &Mutator) -> u64 {
-    (0..500).map(|_| ring(m, 50).next.get().unwrap().value).sum()
-}
-
-#[test]
-fn cycles_live_while_they_are_reached_and_die_after() {
-    for config in [SMALL, VERIFY] {
-        let heap = heap(config);
-        let m = heap.attach().unwrap();
-        let kept = ring(&m, 1000);
-        let itself = node(&m, 5, None);
-        itself.next.set(&m, Some(itself));
-        assert_eq!(many_rings(&m), 500);
-        scrub();
-        m.collect();
-        let live = heap.stats().live_objects;
-        assert!((1001..3000).contains(&live), "{live} objects are alive");
-        let mut at = kept;
-        for value in 0..1000 {
-            assert_eq!(at.value, value);
-            at = at.next.get().unwrap();
-        }
-        assert!(at == kept && itself.next.get() == Some(itself));
-        assert_eq!(heap.stats().barrier_violations, 0);
-    }
-}
-
-/// Reverses the list of a root, in its own frame. Returns the new head.
-#[inline(never)]
-fn reverse(m: &Mutator, root: Root<Node>) -> Root<Node> {
-    let (mut at, mut before) = (Some(root.get(m)), None);
-    while let Some(node) = at {
-        at = node.next.replace(m, before);
-        before = Some(node);
-    }
-    m.root(before.unwrap())
-}
-
-/// Stores around the barrier, in nodes deep inside a list.
-#[inline(never)]
-fn cheat(m: &Mutator, root: &Root<Node>) {
-    let mut at = Some(root.get(m));
-    for _ in 0..20 {
-        let (first, second) = (at.unwrap(), at.unwrap().next.get().unwrap());
-        at = second.next.get();
-        // SAFETY: a cell is one word, no other thread runs, and a list without its second node is a list.
-        unsafe { (&raw const first.next).cast_mut().cast::<Option<Gc<Node>>>().write(at) };
-    }
-}
-
-#[test]
-fn verify_mode_finds_stores_around_the_barrier() {
-    let heap = heap(VERIFY);
-    let m = heap.attach().unwrap();
-    let mut root = m.root(list(&m, 2000).unwrap());
-    for _ in 0..4 {
-        scrub();
-        m.collect();
-        root = reverse(&m, root);
-        scrub();
-        m.collect();
-        assert_eq!(heap.stats().barrier_violations, 0);
-    }
-    assert_list(Some(root.get(&m)), 2000);
-    scrub();
-    m.collect();
-    cheat(&m, &root);
-    scrub();
-    m.collect();
-    // A node that a word on the stack refers to is not checked.
-    let seen = heap.stats().barrier_violations;
-    assert!((15..=20).contains(&seen), "{seen} of 20 stores were noticed");
 }

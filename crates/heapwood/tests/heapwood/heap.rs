@@ -77,30 +77,6 @@ fn the_edges_of_the_settings_work() {
     assert_eq!(heap.set_percent(50), Ok(()));
 }
 
-/// The full collections of a program with about 2 MiB alive.
-fn collections(percent: u32, later: Option<u32>) -> u64 {
-    let heap = heap(SMALL.percent(percent).generational(heapwood::Generational::Off));
-    if let Some(percent) = later {
-        heap.set_percent(percent).unwrap();
-    }
-    let m = heap.attach().unwrap();
-    let kept = list(&m, 1 << 17);
-    for value in 0..1_000_000 {
-        node(&m, value, None);
-    }
-    assert_list(kept, 1 << 17);
-    heap.stats().collections
-}
-
-#[test]
-fn a_lower_percentage_collects_more_often() {
-    // Between the two the cost of collecting decides: the percentage is the maximum of growth.
-    let (rare, often) = (collections(400, None), collections(5, None));
-    assert!(rare >= 1 && 2 * rare < often, "{rare}, {often}");
-    let changed = collections(400, Some(5));
-    assert!(2 * rare < changed, "{changed}");
-}
-
 #[test]
 fn heaps_in_one_process_are_independent() {
     let heaps = [SMALL, VERIFY, SMALL.percent(20)].map(heap);
@@ -134,44 +110,6 @@ fn clones_are_the_same_heap() {
     drop((one, clone));
     m.collect();
     assert_eq!(*kept, 8);
-}
-
-#[test]
-fn a_list_of_a_million_nodes_is_marked_without_recursion() {
-    let heap = heap(SMALL);
-    // A small stack would not hold a recursion of that depth.
-    thread::Builder::new()
-        .stack_size(256 << 10)
-        .spawn(move || {
-            let m = heap.attach().unwrap();
-            let kept = list(&m, 1_000_000);
-            m.collect();
-            assert_list(kept, 1_000_000);
-            let stats = heap.stats();
-            assert!(stats.live_objects >= 1_000_000 && stats.live_bytes >= 16_000_000, "{stats:?}");
-        })
-        .unwrap()
-        .join()
-        .unwrap();
-}
-
-#[inline(never)]
-fn build_and_drop(m: &Mutator) -> u64 {
-    (0..1000).map(|_| list(m, 100).unwrap().value).sum()
-}
-
-#[test]
-fn dead_objects_are_freed() {
-    for config in [SMALL, VERIFY] {
-        let heap = heap(config);
-        let m = heap.attach().unwrap();
-        assert_eq!(build_and_drop(&m), 99_000);
-        scrub();
-        m.collect();
-        let stats = heap.stats();
-        assert!(stats.live_bytes < 100_000 && stats.live_objects < 2000, "{stats:?}");
-        assert!(stats.allocated_bytes >= 1_600_000, "{stats:?}");
-    }
 }
 
 /// On a new stack: the stack of an ended test thread may hold stale addresses in this heap's range.
@@ -277,23 +215,9 @@ fn everything(config: Config, depth: u64, rounds: u64) {
 }
 
 #[test]
-fn everything_works_in_plain_mode() {
-    everything(SMALL, 5, 20);
-}
-
-#[test]
-fn everything_works_in_verify_mode() {
-    everything(VERIFY, 5, 10);
-}
-
-#[test]
-fn everything_works_in_stress_mode() {
-    everything(STRESS, 3, 3);
-}
-
-#[test]
-fn everything_works_in_verify_and_stress_mode_with_a_tiny_mark_stack() {
-    everything(VERIFY.stress(true).mark_stack(16), 3, 2);
+fn everything_works_in_each_mode() {
+    let modes = [(SMALL, 5, 20), (VERIFY, 5, 10), (STRESS, 3, 3), (VERIFY.stress(true).mark_stack(16), 3, 2)];
+    modes.into_iter().for_each(|(config, depth, rounds)| everything(config, depth, rounds));
 }
 
 /// A hook is called at both ends of a collection, and dropped when another replaces it, when it is forgotten, and with its heap.

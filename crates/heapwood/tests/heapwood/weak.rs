@@ -241,30 +241,6 @@ fn a_cell_holds_a_weak_reference_that_changes() {
     }
 }
 
-/// Memory outside the heap holds the root of an object with one, where C has links.
-#[test]
-fn a_root_of_a_weak_reference_keeps_nothing_else() {
-    let heap = heap(SMALL);
-    let m = heap.attach().unwrap();
-    #[inline(never)]
-    fn observe(m: &Mutator, n: u64) -> (Vec<Root<Weak<u64>>>, Vec<Root<u64>>) {
-        let observe = |number| {
-            let object = m.alloc(number);
-            (m.root(m.alloc(m.weak(object))), m.root(object))
-        };
-        (0..n).map(observe).unzip()
-    }
-    let (observers, mut objects) = observe(&m, 100);
-    objects.truncate(50);
-    scrub();
-    m.collect();
-    let alive = observers.iter().filter(|observer| observer.get(&m).get(&m).is_some()).count();
-    assert!((50..56).contains(&alive), "{alive}");
-    assert!(
-        objects.iter().zip(&observers).all(|(object, seen)| seen.get(&m).get(&m) == Some(object.get(&m)))
-    );
-}
-
 #[test]
 fn what_is_weak_is_shown_without_its_contents_and_compared_by_address() {
     let heap = heap(SMALL);

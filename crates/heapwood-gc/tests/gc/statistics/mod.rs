@@ -1,5 +1,4 @@
 //! What a heap tells of itself.
 
-mod locks;
 mod trace;
 mod values;
