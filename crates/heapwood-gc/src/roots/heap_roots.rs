@@ -117,6 +117,8 @@ impl<'h> HeapRoots<'h> {
     /// # Errors
     /// No library holds the address; or as for [`HeapRoots::add_slots`], or the kernel starts no thread.
     pub fn add_library(self, address: usize) -> Result<RootToken, Refusal> {
+        // A child that is forked meanwhile would find the loader's lock taken, for good.
+        let _no_fork = self.0.state().fork_gate().no_fork();
         // Asks the loader without a lock of this heap, so that no thread with the loader's lock waits for ours.
         let (id, loaded) = libraries::holder(address).ok_or(Refusal::NoLibrary { address })?;
         self.all().use_libraries(self.0.kernel(), false)?;
