@@ -319,13 +319,4 @@ proptest! {
         }
         prop_assert!(expanded(all.finish().bytes()) == expected);
     }
-
-    #[test]
-    fn no_text_makes_the_parser_panic(text in "[\\[\\]{}a-z0-9< é]{0,40}|(\\[|\\{|ptr|word|1|<<|\\]|\\}| ){0,30}") {
-        let mut buffer = [Item::Scalars(0); 16];
-        match parse(&text, &mut buffer) {
-            Ok(items) => drop(compile(items, &mut Builder::<64>::new())),
-            Err(error) => prop_assert!(error.at <= text.len()),
-        }
-    }
 }

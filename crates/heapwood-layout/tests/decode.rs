@@ -4,13 +4,15 @@
 //! 2^21 bits.
 
 mod reference;
+mod types;
 
 use heapwood_layout::program::Program;
 use heapwood_layout::program::decode::mask_times;
 use proptest::prelude::*;
 use reference::program::{bits, compare, emitted};
+use types::{encoded, expanded, instructions, write_literal, write_repeat};
 
-/// A tiny encoder.
+/// A program in the making, and random numbers for its bits.
 #[derive(Default)]
 struct Encoder {
     bytes: Vec<u8>,
@@ -22,15 +24,6 @@ impl Encoder {
         Encoder { bytes: vec![], random: seed as u64 * 2 + 1 }
     }
 
-    fn varint(mut self, mut n: usize) -> Encoder {
-        while n >= 0x80 {
-            self.bytes.push(n as u8 | 0x80);
-            n >>= 7;
-        }
-        self.bytes.push(n as u8);
-        self
-    }
-
     fn next(&mut self) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -38,32 +31,16 @@ impl Encoder {
         self.random
     }
 
-    fn bits(mut self, bits: &[bool]) -> Encoder {
-        if bits.len() < 0x7f {
-            self.bytes.push(bits.len() as u8);
-        } else {
-            self.bytes.push(0x7f);
-            self = self.varint(bits.len());
-        }
-        let byte = |bits: &[bool]| bits.iter().rev().fold(0, |byte, &bit| byte << 1 | u8::from(bit));
-        self.bytes.extend(bits.chunks(8).map(byte));
-        self
-    }
-
     /// Random bits.
     fn literal(mut self, bits: usize) -> Encoder {
         let bits: Vec<bool> = (0..bits).map(|_| self.next() >> 40 & 1 != 0).collect();
-        self.bits(&bits)
+        write_literal(&mut self.bytes, &bits);
+        self
     }
 
     fn repeat(mut self, last: usize, times: usize) -> Encoder {
-        if last < 0x80 {
-            self.bytes.push(0x80 | last as u8);
-        } else {
-            self.bytes.push(0x80);
-            self = self.varint(last);
-        }
-        self.varint(times)
+        write_repeat(&mut self.bytes, last, times);
+        self
     }
 
     fn with<T>(mut self, run: impl FnOnce(&Program<'_>) -> T) -> T {
@@ -81,50 +58,10 @@ impl Encoder {
 const SOME: [usize; 6] = [0, 1, 31, 62, 63, 64];
 
 #[test]
-fn literals_of_all_lengths_at_all_start_bits() {
-    for len in 1..=200 {
-        Encoder::new(len).literal(len).compare(0..64);
-        // After some bits, so that the literal begins elsewhere.
-        Encoder::new(len).literal(len % 61 + 1).literal(len).literal(3).compare(SOME);
-    }
-    for len in (250..700).step_by(7).chain([1023, 1024, 1025, 4095, 4096, 4097, 20_000]) {
-        Encoder::new(len).literal(len).literal(1).compare(SOME);
-    }
-}
-
-#[test]
-fn repeats_of_all_lengths() {
-    let around = |n: usize| n - 3..=n + 3;
-    for n in (1..=200).chain(around(256)).chain(around(4096)).chain([320, 640, 1000, 1536, 2048]) {
-        for times in [1, 2, 3, 4, 7, 62, 63, 64, 65, 66] {
-            if n * times < 100_000 {
-                Encoder::new(n).literal(n).repeat(n, times).literal(2).compare([n, n + times, times]);
-            }
-        }
-    }
-}
-
-#[test]
 fn repeats_at_all_start_bits() {
     for n in [1, 2, 3, 5, 7, 31, 32, 33, 57, 58, 63, 64, 65, 66, 96, 127, 128, 129, 130, 192, 200] {
         for times in [1, 2, 3, 40] {
             Encoder::new(n).literal(n).repeat(n, times).compare(0..64);
-        }
-    }
-}
-
-#[test]
-fn every_end_of_a_repeat() {
-    // All totals, hence all bits at which a repeat may end, for bodies of one bit ...
-    for total in 1..=400 {
-        for body in [[true], [false]] {
-            Encoder::new(total).bits(&body).repeat(1, total).literal(3).compare(SOME);
-        }
-    }
-    // ... and for others, by a literal of varying length before them.
-    for n in [2, 3, 6, 31, 63, 64, 65, 100, 128] {
-        for ahead in 1..=64 {
-            Encoder::new(ahead).literal(ahead).literal(n).repeat(n, 5).repeat(n + 1, 2).compare([0, 17]);
         }
     }
 }
@@ -186,63 +123,6 @@ fn large_ones() {
 }
 
 #[test]
-fn a_repeat_of_less_than_was_emitted_or_of_more_than_one_instruction() {
-    for n in 1..=150 {
-        for more in [1, 30, 64, 100] {
-            Encoder::new(n).literal(n + more).repeat(n, 3).repeat(n + more, 2).compare([0, 9, 63]);
-            Encoder::new(n).literal(n).literal(more).repeat(n + more, 2).repeat(more, 1).compare([0, 9, 63]);
-        }
-    }
-}
-
-#[test]
-fn five_levels() {
-    for widths in [[1, 2, 3, 4, 5], [3, 5, 2, 9, 2], [64, 2, 2, 3, 5], [7, 9, 3, 2, 4], [2, 31, 2, 3, 9]] {
-        let (mut encoder, mut n) = (Encoder::new(n_of(&widths)), 0);
-        for width in widths {
-            // A scalar of more bits at each level, and all of it repeated.
-            encoder = encoder.literal(width);
-            n += width;
-            encoder = encoder.repeat(n, width);
-            n *= width + 1;
-        }
-        encoder.compare([0, 1, 7, 63]);
-    }
-}
-
-fn n_of(widths: &[usize]) -> usize {
-    widths.iter().fold(0, |n, w| n * 10 + w)
-}
-
-#[test]
-fn the_worked_examples() {
-    let decoded = |bytes: &[u8], words: u64| {
-        let mut out = vec![0; words.div_ceil(64) as usize];
-        Program::check(bytes, words).unwrap().decode(&mut out, 0);
-        out
-    };
-    assert_eq!(decoded(&[0x02, 0x01, 0x00], 2), [1]);
-    assert_eq!(decoded(&[0x01, 0x00, 0x81, 0x7f, 0x02, 0x03, 0x00], 130), [0, 0, 3]);
-    let ones = decoded(&[0x01, 0x01, 0x81, 0xff, 0xff, 0xff, 0x7f, 0x00], 1 << 28);
-    assert!(ones.iter().all(|&word| word == u64::MAX));
-    let hundreds = decoded(&[0x03, 0x01, 0x83, 0x09, 0x9e, 0x63, 0x00], 3000);
-    assert!((0..3000).all(|i| hundreds[i / 64] >> (i % 64) & 1 == u64::from(i % 3 == 0)));
-    assert_eq!(hundreds[46] >> (3000 % 64), 0);
-    Encoder::new(1).literal(1).compare(0..256);
-}
-
-#[test]
-fn nothing_is_written_for_a_type_of_no_words() {
-    let program = Program::check(&[0x00], 0).unwrap();
-    program.decode(&mut [], 0);
-    let mut out = [0x1234_5678_9abc_def0; 2];
-    for start in 0..=128 {
-        program.decode(&mut out, start);
-    }
-    assert_eq!(out, [0x1234_5678_9abc_def0; 2]);
-}
-
-#[test]
 fn a_short_buffer_is_refused_before_anything_is_written() {
     let bytes = [0x01, 0x01, 0x81, 0x7f, 0x02, 0x03, 0x00];
     let program = Program::check(&bytes, 130).unwrap();
@@ -264,56 +144,16 @@ fn a_short_buffer_is_refused_before_anything_is_written() {
     assert_eq!(said, "the 0 bits of the type do not fit from bit 65 on into 1 words of 64 bits");
 }
 
-#[derive(Clone, Debug)]
-enum Step {
-    Literal(Vec<bool>),
-    /// A repeat of a part of the bits so far, in 65536ths, or of a number of bits if there are enough.
-    Repeat(u16, Option<usize>, usize),
-}
-
-fn steps() -> impl Strategy<Value = Vec<Step>> {
-    let short = prop::collection::vec(any::<bool>(), 1..140);
-    let times = prop_oneof![6 => 1usize..5, 3 => 5usize..80, 1 => 80usize..3000];
-    let exact = prop_oneof![2 => Just(None), 3 => (1usize..200).prop_map(Some), 1 => (1usize..20).prop_map(|n| Some(n * 64))];
-    let step = prop_oneof![
-        short.prop_map(Step::Literal),
-        (any::<u16>(), exact, times).prop_map(|(part, exact, times)| Step::Repeat(part, exact, times)),
-    ];
-    prop::collection::vec(step, 1..12)
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
     #[test]
-    fn random_programs(steps in steps(), start in 0usize..256) {
-        // The bits are also known here, so this tests the reference as well.
-        let (mut encoder, mut known) = (Encoder::new(0), Vec::<bool>::new());
-        for step in steps {
-            match step {
-                Step::Literal(bits) => {
-                    encoder = encoder.bits(&bits);
-                    known.extend(bits);
-                }
-                Step::Repeat(part, exact, times) => {
-                    let last = exact.unwrap_or((known.len() * (usize::from(part) + 1)) >> 16).clamp(1, known.len().max(1));
-                    let times = times.min((40_000 - known.len()) / last);
-                    if known.is_empty() || times == 0 {
-                        continue;
-                    }
-                    encoder = encoder.repeat(last, times);
-                    let body = known[known.len() - last..].to_vec();
-                    (0..times).for_each(|_| known.extend(&body));
-                }
-            }
-            if known.len() > 30_000 {
-                break;
-            }
-        }
-        encoder.with(|program| {
-            assert_eq!(bits(program), known);
-            compare(program, start);
-        });
+    fn random_programs(list in instructions(), start in 0usize..256) {
+        let (bytes, words) = encoded(&list, 40_000);
+        let program = Program::check(&bytes, words as u64).expect("the encoder is right");
+        // The bits are known here too, so this tests the reference as well.
+        prop_assert!(bits(&program) == expanded(&bytes));
+        compare(&program, start);
     }
 }
 

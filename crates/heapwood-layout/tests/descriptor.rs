@@ -60,22 +60,6 @@ fn masks_are_checked() {
 }
 
 #[test]
-fn the_tail_of_a_large_type_may_be_without_pointers() {
-    let size = 1 << 20;
-    let page = mask_of(TypeDescriptor::masked(size, &[0b101, 0, 0, 0, 0]).unwrap());
-    assert_eq!(page.words(), MAX_MASK_WORDS);
-    assert_eq!(page.iter().collect::<Vec<_>>(), [0, 2]);
-    assert_eq!(mask_of(TypeDescriptor::from_map(size, TypeMap::POINTER).unwrap()).count(), 1);
-}
-
-#[test]
-fn a_mask_without_bits_is_no_mask() {
-    for mask in [&[][..], &[0]] {
-        assert_eq!(TypeDescriptor::masked(64, mask).unwrap().layout(), Layout::NoPointers);
-    }
-}
-
-#[test]
 fn a_mask_answers_for_every_word() {
     let bits = [1 << 63, 0, 1, 1 << 63];
     let mask = PointerMask::new(256, bits).unwrap();
@@ -90,15 +74,6 @@ fn a_mask_answers_for_every_word() {
     );
     assert_eq!(mask.bits(), bits);
     assert_eq!(PointerMask::new(0, [1, 0, 0, 0]), Err(LayoutError::BitBeyondType { bit: 0, words: 0 }));
-}
-
-#[test]
-fn descriptors_are_made_at_compile_time() {
-    const PAIR: TypeDescriptor = match TypeDescriptor::masked(16, &[0b10]) {
-        Ok(descriptor) => descriptor,
-        Err(_) => panic!(),
-    };
-    assert!(mask_of(PAIR).is_set(1));
 }
 
 #[test]

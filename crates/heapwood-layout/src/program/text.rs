@@ -221,26 +221,4 @@ mod tests {
         assert_eq!(lines[10], "0080  00                 end: 1000 words");
         assert_eq!(lines.len(), 11);
     }
-
-    #[test]
-    fn the_error_is_printed_last() {
-        let last = |bytes: &[u8]| describe(bytes).to_string().lines().last().unwrap().to_string();
-        assert_eq!(last(&[]), "error: byte 0: the program ends without an end instruction (byte 00)");
-        assert_eq!(
-            last(&[0x01, 0x01, 0x82, 0x01]),
-            "error: byte 2: a repeat of the last 2 bits, but only 1 were emitted before"
-        );
-        assert!(last(&[0x01, 0x01, 0x00, 0x05]).starts_with("error: byte 3: 1 bytes follow"));
-        assert!(last(&[0x7f, 0x80]).starts_with("error: byte 2: the program ends inside"));
-        let huge = [0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01];
-        let mut bytes = vec![0x02, 0x01, 0x81];
-        bytes.extend(huge);
-        assert!(
-            last(&bytes).starts_with("error: byte 2: this instruction emits more than"),
-            "{}",
-            last(&bytes)
-        );
-        bytes[2] = 0x82;
-        assert!(last(&bytes).starts_with("error: byte 2: this instruction emits more than"));
-    }
 }

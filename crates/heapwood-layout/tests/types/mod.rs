@@ -239,6 +239,8 @@ pub(crate) fn instructions() -> impl Strategy<Value = Vec<Instruction>> {
         2 => (0usize..=1000, 1usize..6).prop_map(|(share, times)| Instruction::Share(share, times)),
         2 => (1usize..10, 1usize..60).prop_map(|(last, times)| Instruction::Last(last, times)),
         1 => (1usize..300, 1usize..10).prop_map(|(last, times)| Instruction::Last(last, times)),
+        1 => (1usize..20, 1usize..80).prop_map(|(words, times)| Instruction::Last(words * 64, times)),
+        1 => (1usize..20, 80usize..3000).prop_map(|(last, times)| Instruction::Last(last, times)),
     ];
     prop::collection::vec(one, 1..14)
 }
@@ -249,13 +251,7 @@ pub(crate) fn encoded(instructions: &[Instruction], limit: usize) -> (Vec<u8>, u
     for instruction in instructions {
         match instruction {
             Instruction::Literal(bits) => {
-                if bits.len() < 0x7f {
-                    program.push(bits.len() as u8);
-                } else {
-                    program.push(0x7f);
-                    write_varint(&mut program, bits.len());
-                }
-                program.extend(bits.chunks(8).map(|chunk| as_bits(chunk) as u8));
+                write_literal(&mut program, bits);
                 words += bits.len();
             }
             Instruction::Share(..) | Instruction::Last(..) => {
@@ -267,19 +263,33 @@ pub(crate) fn encoded(instructions: &[Instruction], limit: usize) -> (Vec<u8>, u
                 if last == 0 || words + last * times > limit {
                     continue;
                 }
-                if last < 0x80 {
-                    program.push(0x80 | last as u8);
-                } else {
-                    program.push(0x80);
-                    write_varint(&mut program, last);
-                }
-                write_varint(&mut program, times);
+                write_repeat(&mut program, last, times);
                 words += last * times;
             }
         }
     }
     program.push(0);
     (program, words)
+}
+
+pub(crate) fn write_literal(out: &mut Vec<u8>, bits: &[bool]) {
+    if bits.len() < 0x7f {
+        out.push(bits.len() as u8);
+    } else {
+        out.push(0x7f);
+        write_varint(out, bits.len());
+    }
+    out.extend(bits.chunks(8).map(|chunk| as_bits(chunk) as u8));
+}
+
+pub(crate) fn write_repeat(out: &mut Vec<u8>, last: usize, times: usize) {
+    if last < 0x80 {
+        out.push(0x80 | last as u8);
+    } else {
+        out.push(0x80);
+        write_varint(out, last);
+    }
+    write_varint(out, times);
 }
 
 fn write_varint(out: &mut Vec<u8>, mut value: usize) {
