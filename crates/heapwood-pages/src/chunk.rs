@@ -329,12 +329,6 @@ impl<G: Geometry> Chunk<G> {
         let tail = if end == Self::PAGES { run } else { old.end() };
         Summary::new(start, old.max().max(run), tail)
     }
-
-    /// A word of the in-use bits, for tests to corrupt.
-    #[cfg(test)]
-    pub(crate) fn word_mut(&mut self, word: usize) -> &mut u64 {
-        &mut self.in_use.as_mut()[word]
-    }
 }
 
 #[inline]
@@ -492,14 +486,6 @@ mod tests {
             prop_assert_eq!(c.obstacle(first, count, false), Some(first));
             c.free(first, count);
             prop_assert_eq!(c.after_freed(first, count, before), slow_summary(&free_bits(&c)));
-        }
-
-        #[test]
-        fn the_longest_run_is_found(ones in word(), least in 0u32..64) {
-            let slow = (1..=64).rev().find(|&w| (0..=64 - w).any(|at| {
-                ones >> at & (u64::MAX >> (64 - w)) == u64::MAX >> (64 - w)
-            })).unwrap_or(0);
-            prop_assert_eq!(longest_run(ones, least), slow.max(least));
         }
     }
 }

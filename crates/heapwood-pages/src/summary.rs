@@ -191,23 +191,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn counts_come_back() {
-        for (start, max, end) in [(0, 0, 0), (1, 2, 0), (0, 5, 5), (FIELD, FIELD, FIELD), (7, FIELD, 9)] {
-            let s = Summary::new(start, max, end);
-            assert_eq!((s.start(), s.max(), s.end()), (start, max, end));
-        }
-        assert_eq!(Summary::FULL.bits(), 0);
-    }
-
-    #[test]
-    fn the_largest_count_is_the_top_bit() {
-        let s = Summary::all_free(LOG_MOST);
-        assert_eq!(s.bits(), 1 << 63);
-        assert_eq!((s.start(), s.max(), s.end()), (1 << 21, 1 << 21, 1 << 21));
-        assert!(!s.same_ends(Summary::FULL));
-    }
-
-    #[test]
     fn merging_equals_writing_the_pages_out() {
         // Every sequence of three regions of four pages, as bits (1 = free), against a scan of the twelve pages.
         let scan = |bits: u32, n: u32| {

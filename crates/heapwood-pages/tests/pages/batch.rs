@@ -21,54 +21,38 @@ fn used(reservation: usize, regions: &[(usize, usize)]) -> PageAllocator<Bits48>
 }
 
 /// Frees the same runs in a batch and one by one, and compares the results.
-fn as_one_by_one(
-    reservation: usize,
-    regions: &[(usize, usize)],
-    batch: &[(usize, usize)],
-) -> PageAllocator<Bits48> {
-    let (mut together, mut single) = (used(reservation, regions), used(reservation, regions));
+fn as_one_by_one(reservation: usize, region: (usize, usize), batch: &[(usize, usize)]) {
+    let (mut together, mut single) = (used(reservation, &[region]), used(reservation, &[region]));
     together.free_batch(&runs(batch)).unwrap();
     together.is_valid().unwrap_or_else(|e| panic!("{batch:?}: {e}"));
     for (first, count) in runs(batch) {
         single.free(first, count).unwrap();
     }
     assert_eq!(seen(&together), seen(&single), "{batch:?}");
-    for (first, end) in regions.iter().map(|&(first, count)| (first, first + count)) {
-        for page in (first..end).map(PageIndex) {
-            assert_eq!(together.is_in_use(page), single.is_in_use(page), "{page}");
-        }
-    }
+    let mut used = (region.0..region.0 + region.1).map(PageIndex);
+    assert!(used.all(|page| together.is_in_use(page) == single.is_in_use(page)), "{batch:?}");
     assert_eq!(together.scavenged_pages(), PageCount(0), "what is freed has memory");
-    together
 }
 
 #[test]
-fn runs_of_several_chunks_are_freed_as_one_by_one() {
-    let all = &[(0, 5000)];
-    as_one_by_one(5000, all, &[(510, 4), (1024, 1), (1535, 2), (4999, 1)]);
-    // Chunks alternate, so that each is left and returned to.
-    as_one_by_one(5000, all, &[(0, 1), (600, 1), (2, 1), (602, 1), (1, 1), (601, 1)]);
-    // A run that crosses a chunk boundary, after one in the first chunk and before one in the second.
-    let mut pages = as_one_by_one(5000, all, &[(500, 5), (505, 1100), (1605, 5)]);
-    assert_eq!(pages.allocate(PageCount(1110)).map(|run| run.first.0), Ok(500));
-    let mut pages = as_one_by_one(5000, all, &[(2000, 3000), (0, 2000)]);
-    assert_eq!(pages.allocate(PageCount(5000)).map(|run| run.first.0), Ok(0));
-}
-
-#[test]
-fn runs_across_the_boundary_of_every_level_are_freed_as_one_by_one() {
-    for (level, at) in ENTRY.into_iter().enumerate() {
-        let regions = &[(at - 100, 200)];
-        // One run across the boundary; two that meet there.
-        for batch in [&[(at - 3, 6)][..], &[(at - 3, 3), (at, 3)], &[(at, 3), (at - 3, 3)]] {
-            let mut pages = as_one_by_one(2 * at, regions, batch);
-            assert_eq!(pages.free_pages().0, 6, "level {level}");
-            assert_eq!(pages.allocate(PageCount(6)).map(|run| run.first.0), Ok(at - 3), "level {level}");
-            pages.is_valid().unwrap();
+fn batches_are_freed_as_one_by_one() {
+    for batch in [
+        &[(510, 4), (1024, 1), (1535, 2), (4999, 1)][..],
+        // Chunks alternate, so that each is left and returned to.
+        &[(0, 1), (600, 1), (2, 1), (602, 1), (1, 1), (601, 1)],
+        // A run that crosses a chunk boundary, after one in the first chunk and before one in the second.
+        &[(500, 5), (505, 1100), (1605, 5)],
+        &[(2000, 3000), (0, 2000)],
+    ] {
+        as_one_by_one(5000, (0, 5000), batch);
+    }
+    for at in ENTRY {
+        // One run across the boundary of a level; two that meet there; two that only touch its other side.
+        for batch in
+            [&[(at - 3, 6)][..], &[(at - 3, 3), (at, 3)], &[(at, 3), (at - 3, 3)], &[(at - 4, 3), (at, 3)]]
+        {
+            as_one_by_one(2 * at, (at - 100, 200), batch);
         }
-        // Runs that only touch its other side do not join.
-        let mut pages = as_one_by_one(2 * at, regions, &[(at - 4, 3), (at, 3)]);
-        assert_eq!(pages.allocate(PageCount(4)).ok(), None, "level {level}");
     }
 }
 

@@ -1,53 +1,12 @@
-//! Caches for long runs: the pages that a cache takes, that all are returned, and random requests by several caches
-//! compared with a plain list of owners. Invariant: a page is free, in one cache, or allocated once.
+//! Caches for long runs: random requests by several caches, compared with a plain list of owners. Invariant: a page is
+//! free, in one cache, or allocated once.
 
-use crate::common::{Random, fresh, only_free, seen};
+use crate::common::Random;
 use heapwood_os::SYSTEM;
 use heapwood_pages::{Bits48, LongCache, PAGE_SIZE, PageCount, PageIndex, SharedPages};
 use std::collections::BTreeMap;
 
 type Cache = LongCache<Bits48>;
-
-#[test]
-fn a_cache_takes_the_rest_of_the_chunk_after_the_first_long_run() {
-    let mut pages = only_free(1024, &[(3, 4), (70, 20), (100, 30), (400, 60), (510, 2)]);
-    let before = seen(&pages);
-    let mut cache = Cache::default();
-    let run = pages.allocate_long(&mut cache, PageCount(12), PageCount(1000)).unwrap();
-    assert_eq!((run.first, run.count), (PageIndex(70), PageCount(12)));
-    // The hole below stays free; the rest of the chunk is cached, and searched first fit.
-    assert_eq!((pages.free_pages().0, cache.pages().0), (4, 8 + 30 + 60 + 2));
-    pages.is_valid().unwrap();
-    let mut next = |count| cache.allocate(PageCount(count)).map(|run| run.first.0);
-    assert_eq!(
-        [31, 8, 30, 30, 31, 29, 2, 1].map(&mut next),
-        [Some(400), Some(82), Some(100), None, None, Some(431), Some(510), None]
-    );
-    assert_eq!(next(0), None);
-    // A request that the cache cannot serve is the first fit among all pages.
-    let run = pages.allocate_long(&mut cache, PageCount(4), PageCount(0)).unwrap();
-    assert_eq!((run.first, cache.pages()), (PageIndex(3), PageCount(0)));
-    pages.is_valid().unwrap();
-    for (first, count) in [(3, 4), (70, 20), (100, 30), (400, 60), (510, 2)] {
-        pages.free(PageIndex(first), PageCount(count)).unwrap();
-    }
-    assert_eq!(seen(&pages), before);
-}
-
-#[test]
-fn a_cache_takes_no_more_than_it_may() {
-    for most in [1, 7, 40, 64, 65, 200, 499, 500, 5000] {
-        let mut pages = fresh::<Bits48>(1024);
-        let mut cache = Cache::default();
-        pages.allocate_long(&mut cache, PageCount(12), PageCount(most)).unwrap();
-        assert_eq!(cache.pages().0, most.min(500));
-        assert_eq!((pages.free_pages().0, pages.hint().0), (1012 - cache.pages().0, 12 + cache.pages().0));
-        pages.is_valid().unwrap();
-        pages.flush_long(&mut cache);
-        assert!(cache.is_empty() && pages.hint() == PageIndex(12) && pages.scavenged_pages().0 == 1012);
-        pages.is_valid().unwrap();
-    }
-}
 
 #[test]
 fn no_page_is_allocated_twice_and_all_are_returned() {

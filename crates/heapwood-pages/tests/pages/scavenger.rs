@@ -2,11 +2,8 @@
 //! an offered page is free, may be resident (or completes a free huge page), and is in no cache. The order, and that
 //! dense chunks rest, are those of the Go page allocator proposal and of Go's scavenger index.
 
-use crate::common::{fresh, new};
 use heapwood_os::SYSTEM;
-use heapwood_pages::{
-    Bits48, ChunkIndex, Effort, PageCache, PageCount, PageIndex, ScavengePolicy, SharedPages,
-};
+use heapwood_pages::{Bits48, Effort, PageCache, PageCount, PageIndex, ScavengePolicy, SharedPages};
 
 /// Everything, by runs; huge pages are treated like other runs.
 const RUNS: ScavengePolicy = ScavengePolicy { most: PageCount(usize::MAX), huge_pages: false };
@@ -122,61 +119,6 @@ fn a_free_huge_page_is_released_first_and_whole() {
 }
 
 #[test]
-fn a_partly_scavenged_free_huge_page_is_released_whole() {
-    let mut pages = fresh::<Bits48>(512);
-    for page in [100, 300] {
-        pages.claim(PageIndex(page), PageCount(1));
-    }
-    // Page 100 is resident; page 300 is in use.
-    pages.free(PageIndex(100), PageCount(1)).unwrap();
-    assert_eq!(pages.scavenged_pages().0, 510);
-    let release = pages.begin_release(ChunkIndex(0), at_most(1, HUGE)).unwrap();
-    assert_eq!((release.first, release.count.0, release.resident.0), (PageIndex(0), 256, 1));
-    pages.is_valid().unwrap();
-    assert_eq!((pages.free_pages().0, pages.scavenged_pages().0), (255, 255));
-    pages.end_release(release, true);
-    pages.is_valid().unwrap();
-    assert_eq!((pages.free_pages().0, pages.scavenged_pages().0), (511, 511));
-    assert_eq!(pages.begin_release(ChunkIndex(0), HUGE), None);
-    // Without huge pages, only resident pages.
-    pages.free(PageIndex(300), PageCount(1)).unwrap();
-    let release = pages.begin_release(ChunkIndex(0), RUNS).unwrap();
-    assert_eq!((release.first, release.count.0, release.resident.0), (PageIndex(300), 1, 1));
-    pages.end_release(release, true);
-    assert_eq!(pages.scavenged_pages().0, 512);
-}
-
-#[test]
-fn a_huge_page_with_one_page_in_use_is_split_after_whole_ones() {
-    // The upper huge page would come first by address, but page 400 is in use.
-    let pages = free(512, &[(0, 256), (256, 144), (401, 111)]);
-    assert_eq!(all(&pages, Effort::Full, HUGE), [(0, 256), (401, 111), (256, 144)]);
-    // With the last page of the lower one in use, only a split is left.
-    let pages = free(512, &[(0, 255), (256, 144), (401, 111)]);
-    assert_eq!(all(&pages, Effort::Full, HUGE), [(401, 111), (256, 144), (0, 255)]);
-    // Without huge pages there is no reason to wait.
-    let pages = free(512, &[(0, 256), (256, 144), (401, 111)]);
-    assert_eq!(all(&pages, Effort::Full, RUNS), [(401, 111), (0, 400)]);
-}
-
-#[test]
-fn dense_begins_at_31_of_32() {
-    for (in_use, dense) in [(495, false), (496, true), (512, true), (0, false)] {
-        let mut pages = fresh::<Bits48>(1024);
-        if in_use > 0 {
-            pages.claim(PageIndex(512), PageCount(in_use));
-        }
-        assert_eq!(pages.is_dense(ChunkIndex(1)), dense, "{in_use}");
-    }
-    // Missing pages cannot be released either.
-    let mut pages = new::<Bits48>(1024);
-    pages.grow(PageIndex(0), PageCount(16)).unwrap();
-    assert!(pages.is_dense(ChunkIndex(0)) && pages.is_dense(ChunkIndex(1)) && pages.is_dense(ChunkIndex(2)));
-    pages.grow(PageIndex(16), PageCount(1)).unwrap();
-    assert!(!pages.is_dense(ChunkIndex(0)));
-}
-
-#[test]
 fn a_chunk_that_was_dense_waits_for_two_cycles() {
     // Cycles that passed before do not matter.
     for passed in [0, 1, 2, 5] {
@@ -198,22 +140,6 @@ fn a_chunk_that_was_dense_waits_for_two_cycles() {
 }
 
 #[test]
-fn more_frees_do_not_change_the_wait() {
-    let pages = free(512, &[(100, 200)]);
-    free_ranges(&pages, &[(300, 10)]);
-    assert_eq!(release(&pages, Effort::Gentle, RUNS, true), None);
-    pages.new_cycle();
-    // It is not dense any more, but was in the cycle before.
-    free_ranges(&pages, &[(310, 10)]);
-    assert_eq!(release(&pages, Effort::Gentle, RUNS, true), None);
-    free_ranges(&pages, &[(320, 10)]);
-    assert_eq!(release(&pages, Effort::Gentle, RUNS, true), None);
-    pages.new_cycle();
-    free_ranges(&pages, &[(330, 10)]);
-    assert_eq!(release(&pages, Effort::Gentle, RUNS, true), Some((100, 240)));
-}
-
-#[test]
 fn a_waiting_chunk_does_not_hide_those_below() {
     let pages = used(1536);
     free_ranges(&pages, &[(0, 200), (512, 200)]);
@@ -230,25 +156,4 @@ fn a_waiting_chunk_does_not_hide_those_below() {
     let offered = all(&pages, Effort::Gentle, RUNS);
     assert_eq!(offered, [(1024, 201), (0, 100)]);
     assert_eq!(all(&pages, Effort::Full, RUNS), [(702, 10)]);
-}
-
-#[test]
-fn pages_that_are_being_released_are_not_in_use() {
-    let pages = SharedPages::<Bits48>::new(&SYSTEM, PageCount(512)).unwrap();
-    pages.grow(PageIndex(0), PageCount(512)).unwrap();
-    let run = pages.allocate_uncached(PageCount(512)).unwrap();
-    pages.free(run.first, PageCount(300)).unwrap();
-    assert!(!pages.is_releasing());
-    for taken in [false, true] {
-        let policy = ScavengePolicy { most: PageCount(1000), huge_pages: false };
-        let done = pages.scavenge(Effort::Full, policy, |first, count| {
-            assert_eq!((first, count), (PageIndex(0), PageCount(300)));
-            assert!(pages.is_releasing());
-            assert_eq!((pages.in_use(), pages.stats().free), (PageCount(212), PageCount(0)));
-            taken
-        });
-        assert_eq!(done, Some((PageCount(300), taken)));
-        assert!(!pages.is_releasing());
-        assert_eq!((pages.in_use(), pages.stats().free), (PageCount(212), PageCount(300)));
-    }
 }
