@@ -600,36 +600,4 @@ mod tests {
         }
         assert!(set > 100);
     }
-
-    /// The page faults of this thread.
-    #[cfg(target_os = "linux")]
-    fn faults() -> u64 {
-        let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
-        let after_name = stat.rsplit(')').next().unwrap();
-        after_name.split_whitespace().nth(7).unwrap().parse().unwrap()
-    }
-
-    #[test]
-    #[cfg(target_os = "linux")]
-    #[cfg_attr(miri, ignore = "no page faults")]
-    #[ignore = "of the long suite: page faults that the kernel counts"]
-    fn bits_that_were_touched_are_set_without_a_page_fault() {
-        const BASE: usize = 1 << 30;
-        const HEAP: usize = 128 << 20;
-        let marks = Marks::new(&heapwood_os::SYSTEM, BASE, HEAP).unwrap();
-        marks.commit(0, HEAP, false).unwrap();
-        let before = faults();
-        (0..HEAP).step_by(Marks::BLOCK_BYTES).for_each(|offset| marks.touch(offset));
-        let touched = faults();
-        for kind in [Collection::Full, Collection::Young] {
-            let side = marks.mark_side(kind);
-            for object in (BASE..BASE + HEAP).step_by(PAGE_SIZE) {
-                // SAFETY: the bits are committed, and this thread's alone.
-                assert!(unsafe { side.set(object) });
-            }
-        }
-        let set = faults();
-        // Each side has 256 pages; the reading of figures may fault a few times.
-        assert!(touched - before >= 512 && set - touched < 32, "{} and {}", touched - before, set - touched);
-    }
 }

@@ -255,35 +255,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn runs_of_bits_are_those_of_a_walk_cell_by_cell() {
-        for class in SizeClass::all().filter(|class| class.cell_size() <= PAGE_SIZE / 2) {
-            let (cell, all) = (class.cell_size() / GRANULE, class.span_cells() * class.cell_size() / GRANULE);
-            let end = all.min(PAGE_WORDS * 64);
-            for round in 0..40usize {
-                // Some cells, all but some, or all.
-                let has =
-                    |at: usize| round == 0 || (at / cell).wrapping_mul(round * 7 + 3) / 5 % 4 != round % 4;
-                let cells: Vec<usize> = (0..end).step_by(cell).filter(|&at| has(at)).collect();
-                let mut bits = [0; PAGE_WORDS];
-                cells.iter().for_each(|at| bits[at / 64] |= 1 << (at % 64));
-                let mut found = Vec::new();
-                while bits.iter().any(|word| *word != 0) {
-                    let run = run_of_bits(class, &bits);
-                    let starts = run.clone().step_by(cell);
-                    assert!(!has(run.end) || run.end >= end, "{class:?}: a run goes on behind {run:?}");
-                    found.extend(starts.clone());
-                    let mut taken = Vec::new();
-                    for_each_word(class, &run, |word, starts| {
-                        assert_eq!(bits[word] & starts, starts, "{class:?}");
-                        bits[word] ^= starts;
-                        taken.extend((0..64).filter(|bit| starts >> bit & 1 != 0).map(|bit| word * 64 + bit));
-                    });
-                    assert!(taken.into_iter().eq(starts), "{class:?}: {run:?}");
-                }
-                assert_eq!(found, cells, "{class:?}");
-            }
-        }
-    }
 }

@@ -417,35 +417,3 @@ impl CachedSpans {
         self.without_free.get()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use heapwood_os::MappedArray;
-
-    #[test]
-    fn every_active_shape_is_found_once_and_no_other() {
-        let memory = MappedArray::<ThreadCache>::new(&heapwood_os::SYSTEM, 1).unwrap();
-        memory.commit(0..1).unwrap();
-        // SAFETY: committed, and zeros are an empty cache.
-        let cache = unsafe { &*memory.at(0) };
-        let active = || {
-            let mut found = Vec::new();
-            cache.for_each_active(|shape| found.push(shape.index() as u32));
-            found
-        };
-        assert_eq!(active(), []);
-        let shapes = [1, 2, 63, 64, 65, 4095, 4096, 9000, MAX_SHAPES as u32 - 1];
-        for round in 0..2 {
-            for &shape in shapes.iter().rev() {
-                cache.activate(ShapeId::from_index(shape));
-                cache.activate(ShapeId::from_index(shape));
-            }
-            assert_eq!(active(), shapes, "round {round}");
-            cache.retain_active(|shape| shape.index() % 2 == 0);
-            assert_eq!(active(), [2, 64, 4096, 9000]);
-            cache.retain_active(|_| false);
-            assert!(active().is_empty() && cache.is_empty());
-        }
-    }
-}

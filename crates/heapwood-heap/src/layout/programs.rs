@@ -233,24 +233,6 @@ mod tests {
     }
 
     #[test]
-    fn short_programs_are_taken_until_the_last_node_is() {
-        let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
-        let mut nodes = 0;
-        let refused = loop {
-            match programs.register(runs(4000, nodes as u64).program()) {
-                Ok(id) => nodes += programs.nest(id).nodes().len(),
-                Err(e) => break e,
-            }
-        };
-        assert_eq!(refused, Refusal::ManyPrograms);
-        assert!(MAX_NODES - nodes < MOST_NODES && nodes < MAX_NODES, "{nodes}");
-        let one = programs.register(runs(2, 0).program()).unwrap();
-        assert_eq!(programs.nest(one).first_pointer_at_or_after(0), Some(1000));
-        let too_long = programs.register(runs(4200, 7).program()).unwrap_err();
-        assert_eq!(too_long, Refusal::ManyPrograms);
-    }
-
-    #[test]
     fn the_last_node_is_used_and_no_more() {
         let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
         for k in 0..MAX_NODES / MOST_NODES {
@@ -259,18 +241,6 @@ mod tests {
         }
         assert_eq!(programs.register(runs(2, 1 << 20).program()), Err(Refusal::ManyPrograms));
         assert!(programs.register(runs(MOST_NODES, 0).program()).is_ok(), "known already");
-    }
-
-    #[test]
-    fn no_room_to_unroll_a_program_is_the_reason_it_is_refused_for() {
-        let programs = Programs::new(&heapwood_os::SYSTEM).unwrap();
-        for k in 0..MAX_NODES / MOST_NODES {
-            let nodes = MOST_NODES - usize::from(k == 0) * 100;
-            programs.register(runs(nodes, k as u64).program()).unwrap();
-        }
-        let (bytes, words) = deep(16, 1);
-        let refused = programs.register(Program::check(&bytes, words).unwrap());
-        assert_eq!(refused, Err(Refusal::ManyPrograms));
     }
 
     /// A program of `levels` levels. It starts with two words; each level adds one word, then repeats all so far

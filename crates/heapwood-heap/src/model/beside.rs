@@ -3,11 +3,10 @@
 //! (`heapwood-os/threads/watched.rs`): loom gives each load every value that a weakly ordered machine may give. loom knows
 //! no order by addresses; where the processor orders a load after the load of its address, the models have an acquire fence
 //! ([`follow_address`]), and a model shows that they need it. What does not depend on the address, the committed end, is read
-//! before. Leaving out each order, or a rule of the design, shows that the models can fail. Invariant: a marker takes an
+//! before. That the models can fail is in `left_out.rs`. Invariant: a marker takes an
 //! address for an object of the snapshot only if it is one, and then has the page's own layout.
 
-use super::left_out::{is_missed, leaves_out, model};
-use super::{LARGE, ONE, World, spawn};
+use super::{LARGE, ONE, World, play, spawn};
 use crate::address::Address;
 use crate::layout::shape::ScanKind;
 use crate::marking_view::MarkingView;
@@ -92,7 +91,7 @@ impl<'w> Slice<'w> {
 }
 
 /// Pages that a large object had, which is gone.
-fn used_pages() -> Arc<World> {
+pub(super) fn used_pages() -> Arc<World> {
     let world = World::new();
     world.run(0, || world.free(0, world.allocate(0, LARGE)));
     world
@@ -115,10 +114,10 @@ fn old_object() -> Arc<World> {
 
 /// A mutator makes a span in the pages that another had, an object there, and stores the object's address plainly; the marker
 /// loads it.
-fn a_new_object_has_its_page(world: fn() -> Arc<World>, by_address: bool) {
+pub(super) fn a_new_object_has_its_page(world: fn() -> Arc<World>, by_address: bool) {
     // Executions in which the marker has met the object. They are no part of the model.
     static MET: AtomicUsize = AtomicUsize::new(0);
-    model(move || {
+    play(move || {
         let shared = Shared::new(world());
         let _watch = shared.watch(FIRST);
         let maker = shared.clone();
@@ -161,44 +160,11 @@ fn a_marker_that_meets_a_new_object_has_its_entry_and_descriptor_and_no_bit() {
     a_new_object_has_its_page(young_object, true);
 }
 
-#[test]
-fn a_run_that_is_not_published_is_noticed() {
-    is_missed("beside::child_new_object", mutant::NO_BARRIER, "an earlier");
-}
-
-#[test]
-fn an_entry_that_is_written_after_the_pointer_is_noticed() {
-    is_missed("beside::child_new_object", mutant::ENTRY_LATE, "an earlier entry");
-}
-
-#[test]
-fn a_look_up_that_does_not_depend_on_the_address_is_noticed() {
-    is_missed("beside::child_without_address", NOTHING, "an earlier");
-}
-
-/// No order of the product is left out.
-const NOTHING: u8 = 0;
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the tests above"]
-fn child_new_object() {
-    if leaves_out() {
-        a_new_object_has_its_page(used_pages, true);
-    }
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the tests above"]
-fn child_without_address() {
-    if leaves_out() {
-        a_new_object_has_its_page(used_pages, false);
-    }
-}
-
 /// A word leads somebody to a page, by no pointer that was published, while the page gets a span of cells.
-fn an_entry_has_its_descriptor() {
+#[test]
+pub(super) fn an_entry_has_its_descriptor() {
     static MET: AtomicUsize = AtomicUsize::new(0);
-    model(|| {
+    play(|| {
         let shared = Shared::new(used_pages());
         let _watch = shared.watch(FIRST);
         let maker = shared.clone();
@@ -217,27 +183,9 @@ fn an_entry_has_its_descriptor() {
     assert!(MET.swap(0, Relaxed) > 0);
 }
 
-#[test]
-fn who_finds_an_entry_finds_the_descriptor() {
-    an_entry_has_its_descriptor();
-}
-
-#[test]
-fn a_plain_store_of_an_entry_is_noticed() {
-    is_missed("beside::child_entry", mutant::PLAIN_ENTRY, "an earlier descriptor");
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the tests above"]
-fn child_entry() {
-    if leaves_out() {
-        an_entry_has_its_descriptor();
-    }
-}
-
 /// How a marker looks up a conservative word.
 #[derive(Clone, Copy)]
-enum LookUp {
+pub(super) enum LookUp {
     /// As it does: only an old object counts.
     Old,
     /// As in a stop.
@@ -246,8 +194,8 @@ enum LookUp {
 
 /// A stray word leads a marker into a span that ends, or that is made there meanwhile. It finds no order at all: what it reads of
 /// the descriptor may be of different spans.
-fn a_stray_word_leads_into(by: LookUp) {
-    model(move || {
+pub(super) fn a_stray_word_leads_into(by: LookUp) {
+    play(move || {
         let shared = Shared::new(young_object());
         let other = PageIndex(PAGES.end - 3);
         let _watch = shared.watch(other);
@@ -277,23 +225,10 @@ fn a_stray_word_finds_no_old_object_in_a_span_that_changes() {
     a_stray_word_leads_into(LookUp::Old);
 }
 
-#[test]
-fn a_look_up_as_in_a_stop_is_noticed() {
-    is_missed("beside::child_stray_word", NOTHING, "an object that never was");
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the test above"]
-fn child_stray_word() {
-    if leaves_out() {
-        a_stray_word_leads_into(LookUp::Any);
-    }
-}
-
 /// A mutator frees an object of the snapshot, and makes an object; the marker has an edge to the first.
-fn an_object_of_the_snapshot_is_freed(later: bool) {
+pub(super) fn an_object_of_the_snapshot_is_freed(later: bool) {
     static MET: AtomicUsize = AtomicUsize::new(0);
-    model(move || {
+    play(move || {
         let shared = Shared::new(old_object());
         let _watch = shared.watch(FIRST);
         let maker = shared.clone();
@@ -328,22 +263,9 @@ fn an_object_of_the_snapshot_keeps_its_page() {
     an_object_of_the_snapshot_is_freed(true);
 }
 
-#[test]
-fn an_object_of_the_snapshot_that_goes_at_once_is_noticed() {
-    is_missed("beside::child_goes_at_once", NOTHING, "another span in its place");
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the test above"]
-fn child_goes_at_once() {
-    if leaves_out() {
-        an_object_of_the_snapshot_is_freed(false);
-    }
-}
-
 /// Who looks at an object that is being freed.
 #[derive(Clone, Copy)]
-enum Looker {
+pub(super) enum Looker {
     /// A marker that has an edge to it.
     Marker,
     /// A barrier that overwrites a pointer to it.
@@ -357,9 +279,9 @@ const LOOKERS: [Looker; 3] = [Looker::Marker, Looker::Barrier, Looker::Word];
 /// A mutator frees an object that was made since the snapshot: it gets a freed bit, and then an allocation bit. Nobody may take
 /// it for an object of the snapshot: its first word links a chain. The bits of freed cells exist already, or from this free
 /// on.
-fn a_new_object_is_freed(by: Looker, is_first_free: bool) {
+pub(super) fn a_new_object_is_freed(by: Looker, is_first_free: bool) {
     static SEEN: AtomicUsize = AtomicUsize::new(0);
-    model(move || {
+    play(move || {
         let world = World::new();
         let object = world.allocate(0, ONE);
         if !is_first_free {
@@ -390,36 +312,4 @@ fn a_new_object_is_freed(by: Looker, is_first_free: bool) {
 fn a_freed_object_is_taken_for_no_old_one() {
     LOOKERS.into_iter().for_each(|by| a_new_object_is_freed(by, false));
     LOOKERS.into_iter().for_each(|by| a_new_object_is_freed(by, true));
-}
-
-#[test]
-fn an_allocation_bit_that_is_read_in_no_order_is_noticed() {
-    for child in ["by_marker", "by_barrier", "by_word"] {
-        let child = format!("beside::child_freed_{child}");
-        is_missed(&child, mutant::BIT_UNORDERED, "a freed cell is taken for an object");
-    }
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the test above"]
-fn child_freed_by_marker() {
-    if leaves_out() {
-        a_new_object_is_freed(Looker::Marker, false);
-    }
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the test above"]
-fn child_freed_by_barrier() {
-    if leaves_out() {
-        a_new_object_is_freed(Looker::Barrier, false);
-    }
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the test above"]
-fn child_freed_by_word() {
-    if leaves_out() {
-        a_new_object_is_freed(Looker::Word, true);
-    }
 }

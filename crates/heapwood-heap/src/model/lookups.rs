@@ -3,11 +3,9 @@
 //! (`heapwood-os/threads/watched.rs`). Invariant: an object that the asking thread has the address of, by a load that
 //! acquires, is found; a cell that nobody has been given is not.
 
-use super::left_out::{is_missed, leaves_out, model, model_preempted};
-use super::{CELL, ONE, World, spawn};
+use super::{CELL, ONE, World, play, play_preempted, spawn};
 use crate::address::Address;
 use crate::alloc::alloc_buffer::AllocBuffer;
-use crate::publication::mutant;
 use crate::reclaim::run_owners::RunOwner;
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release, SeqCst};
 use heapwood_os::threads::sync::AtomicUsize as Word;
@@ -27,9 +25,10 @@ fn world() -> (Arc<World>, Arc<Word>, Watch) {
 }
 
 /// A thread fills its span and goes on to the next; another asks for each object that it meets.
+#[test]
 fn what_is_known_is_found() {
     static MET: AtomicUsize = AtomicUsize::new(0);
-    model(|| {
+    play(|| {
         let (world, slot, _watch) = world();
         let (making, put) = (world.clone(), slot.clone());
         let maker = spawn(move || {
@@ -50,15 +49,11 @@ fn what_is_known_is_found() {
     assert!(MET.swap(0, Relaxed) > 0);
 }
 
-#[test]
-fn an_object_that_a_thread_knows_is_found() {
-    what_is_known_is_found();
-}
-
 /// A thread frees its object and gets the cell again; another asks for it all the time.
-fn a_waiting_cell_is_not_found() {
+#[test]
+pub(super) fn a_waiting_cell_is_not_found() {
     static MET: AtomicUsize = AtomicUsize::new(0);
-    model(|| {
+    play(|| {
         let (world, given, watch) = world();
         let first = world.first();
         // Its buffer has no cells left, and the freed ones come next.
@@ -90,15 +85,10 @@ fn a_waiting_cell_is_not_found() {
     assert!(MET.swap(0, Relaxed) > 0);
 }
 
-#[test]
-fn a_cell_that_waits_to_be_used_again_is_not_found() {
-    a_waiting_cell_is_not_found();
-}
-
 /// A thread uses up a cell that it had freed, and goes on to the next span and the one after that; another asks for the object
 /// in that cell all the time. Its refills have so many steps that few preemptions can be tried.
-fn what_was_made_in_a_freed_cell_is_found(preemptions: usize) {
-    model_preempted(preemptions, || {
+pub(super) fn what_was_made_in_a_freed_cell_is_found(preemptions: usize) {
+    play_preempted(preemptions, || {
         let (world, _given, watch) = world();
         let first = world.first();
         world.allocate_some(0, ONE, 1);
@@ -152,7 +142,7 @@ impl Alone {
 /// The same of the buffer alone, with more preemptions: its freed run is used up, and a span comes and goes.
 #[test]
 fn a_used_up_run_is_over() {
-    model(|| {
+    play(|| {
         let both = Arc::new(Alone::new());
         let (buffer, owner) = both.parts();
         let watch = Watch::new();
@@ -175,34 +165,4 @@ fn a_used_up_run_is_over() {
         assert!(!buffer.is_about_to_reuse(cell, || owner.moves()));
         goes_on.join().unwrap();
     });
-}
-
-#[test]
-fn a_span_that_is_not_counted_as_a_move_is_noticed() {
-    is_missed(
-        "lookups::child_used_again",
-        mutant::SPAN_UNCOUNTED,
-        "an object in a cell that was used again is missing",
-    );
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the test above"]
-fn child_used_again() {
-    if leaves_out() {
-        what_was_made_in_a_freed_cell_is_found(2);
-    }
-}
-
-#[test]
-fn a_freed_bit_that_goes_before_the_buffer_has_the_cell_is_noticed() {
-    is_missed("lookups::child_waiting", mutant::TAKEN_FIRST, "a cell that nobody has been given is found");
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the test above"]
-fn child_waiting() {
-    if leaves_out() {
-        a_waiting_cell_is_not_found();
-    }
 }

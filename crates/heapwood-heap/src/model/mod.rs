@@ -285,26 +285,33 @@ fn spawn(f: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
     thread::Builder::new().stack_size(STACK).spawn(f).unwrap()
 }
 
+/// Plays a model in every order of its steps with at most three preemptions. Making a heap needs more stack than loom gives.
+fn play(f: impl Fn() + Clone + Send + Sync + 'static) {
+    play_preempted(3, f);
+}
+
+/// The same with at most this many preemptions.
+fn play_preempted(most: usize, f: impl Fn() + Clone + Send + Sync + 'static) {
+    let mut builder = loom::model::Builder::new();
+    builder.preemption_bound = Some(most);
+    builder.max_branches = 10_000;
+    builder.check(move || spawn(f.clone()).join().unwrap());
+}
+
 /// Runs threads in a world until all have ended. The order in which they start costs no preemption.
 fn model<const THREADS: usize>(
     preemptions: usize,
     world: fn() -> Arc<World>,
     threads: [fn(&World); THREADS],
 ) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(preemptions);
-    builder.max_branches = 10_000;
-    builder.check(move || {
-        let run = move || {
-            let world = world();
-            let running = threads.map(|thread| {
-                let world = world.clone();
-                spawn(move || thread(&world))
-            });
-            running.into_iter().for_each(|thread| thread.join().unwrap());
-            world.check_left();
-        };
-        spawn(run).join().unwrap()
+    play_preempted(preemptions, move || {
+        let world = world();
+        let running = threads.map(|thread| {
+            let world = world.clone();
+            spawn(move || thread(&world))
+        });
+        running.into_iter().for_each(|thread| thread.join().unwrap());
+        world.check_left();
     });
 }
 

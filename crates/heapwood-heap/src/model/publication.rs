@@ -1,12 +1,11 @@
 //! Models of publication: a thread that meets a pointer to a new object sees the state that the object rests on. The
 //! product's refill, on a heap that has no span yet and must grow, races against a thread that follows the pointer, as
 //! a marker does, or as a program's thread does that then stores into the heap. Loom tries every value that a weakly
-//! ordered machine may give a load. Leaving out each order shows that the models need it. Invariant: a thread that
+//! ordered machine may give a load. That the models need each order is in `left_out.rs`. Invariant: a thread that
 //! knows a pointer knows the page's span, and that the page can be looked up.
 
-use super::left_out::{is_missed, leaves_out, model};
-use super::{ONE, World, spawn};
-use crate::publication::{self, mutant};
+use super::{ONE, World, play, spawn};
+use crate::publication;
 use core::sync::atomic::Ordering::{Relaxed, Release};
 use heapwood_os::threads::sync::{AtomicUsize, fence};
 use loom::cell::UnsafeCell;
@@ -14,7 +13,7 @@ use std::sync::Arc;
 
 /// The store of a new object's address.
 #[derive(Clone, Copy)]
-enum Store {
+pub(super) enum Store {
     /// Plain, as in the initialisation of another object.
     Plain,
     /// Plain, with the barrier after it.
@@ -23,7 +22,7 @@ enum Store {
 
 /// The load of the address by another thread.
 #[derive(Clone, Copy)]
-enum Load {
+pub(super) enum Load {
     /// As the write barrier's slow half, and a marker, load slots.
     Acquire,
     /// Plain, as in a C program, which then asks the heap about it.
@@ -36,8 +35,8 @@ struct Shared {
     slot: AtomicUsize,
 }
 
-fn a_new_object_is_known(store: Store, load: Load) {
-    model(move || {
+pub(super) fn a_new_object_is_known(store: Store, load: Load) {
+    play(move || {
         let shared = Arc::new(Shared { world: World::new(), slot: AtomicUsize::new(0) });
         let maker = shared.clone();
         let maker = spawn(move || {
@@ -76,7 +75,8 @@ fn a_lookup_of_a_pointer_sees_its_object() {
 }
 
 /// One thread fills an object and another reads it, with only the slot between them.
-fn contents_are_seen() {
+#[test]
+pub(super) fn contents_are_seen() {
     loom::model(|| {
         let shared = Arc::new((UnsafeCell::new(0), AtomicUsize::new(0)));
         let maker = shared.clone();
@@ -92,60 +92,4 @@ fn contents_are_seen() {
         }
         maker.join().unwrap();
     });
-}
-
-#[test]
-fn a_reader_sees_the_contents_of_an_object() {
-    contents_are_seen();
-}
-
-/// What loom says of accesses that nothing orders.
-const UNORDERED: &str = "Causality violation";
-
-#[test]
-fn a_barrier_that_is_missing_or_late_is_noticed() {
-    is_missed("publication::child_stores_plainly", mutant::NO_BARRIER, UNORDERED);
-    is_missed("publication::child_stores_before_the_barrier", mutant::NO_BARRIER, UNORDERED);
-}
-
-#[test]
-fn a_pointer_that_is_not_observed_is_noticed() {
-    is_missed("publication::child_asks_about_a_pointer", mutant::NOT_OBSERVED, UNORDERED);
-}
-
-#[test]
-fn a_plain_store_of_a_pointer_is_noticed() {
-    is_missed("publication::child_stores_contents", mutant::PLAIN_STORE, UNORDERED);
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the tests above"]
-fn child_stores_plainly() {
-    if leaves_out() {
-        a_new_object_is_known(Store::Plain, Load::Acquire);
-    }
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the tests above"]
-fn child_stores_before_the_barrier() {
-    if leaves_out() {
-        a_new_object_is_known(Store::PlainThenBarrier, Load::Acquire);
-    }
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the tests above"]
-fn child_asks_about_a_pointer() {
-    if leaves_out() {
-        a_new_object_is_known(Store::Plain, Load::PlainThenObserve);
-    }
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by the tests above"]
-fn child_stores_contents() {
-    if leaves_out() {
-        contents_are_seen();
-    }
 }

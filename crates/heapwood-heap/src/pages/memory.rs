@@ -206,28 +206,3 @@ impl Mapped for Memory {
         self.reserved.for_each_mapping(f);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use heapwood_pages::PAGE_SIZE;
-
-    #[test]
-    fn where_the_first_touch_is_slow_it_is_tried_seldom() {
-        let step = (4 << 20) / PAGE_SIZE;
-        let mut touch = FirstTouch::new();
-        let mut tries = Vec::new();
-        // From 12 to 600 MiB, at 5 ms each.
-        for end in 3..150 {
-            let worth = touch.is_worth(PageIndex(end * step), || {
-                tries.push(end * 4);
-                5_000_000
-            });
-            assert!(!worth);
-        }
-        assert_eq!(tries, [12, 48, 84, 128, 196, 296, 448]);
-        // Where a touch is fast, the whole heap has huge pages.
-        assert!(touch.is_worth(PageIndex(200 * step), || 250_000));
-        assert!(touch.is_worth(PageIndex(201 * step), || 250_000));
-    }
-}

@@ -161,22 +161,3 @@ impl SweepTimer {
         self.swept
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn batches_are_counted_in_two_parts_and_by_who_swept() {
-        let clock = ReclaimClock::new();
-        let batch = |spans, sweep, recovery| Swept { spans, sweep, recovery };
-        clock.add(Sweeping::Background, batch(64, 1 << 30, 1 << 31));
-        let first = clock.times();
-        assert!(0 < first.sweep_ns && first.sweep_ns < first.recovery_ns, "{first:?}");
-        assert_eq!((first.collector_ns, clock.swept_by(Sweeping::Background)), (0, 64));
-        clock.add(Sweeping::Collector, batch(2, 1 << 30, 0) + batch(1, 0, 0));
-        let second = clock.times();
-        assert!(second.collector_ns > 0 && second.recovery_ns == first.recovery_ns, "{second:?}");
-        assert_eq!(clock.swept_by(Sweeping::Collector), 3);
-    }
-}

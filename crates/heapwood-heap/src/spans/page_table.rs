@@ -221,18 +221,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_keep_their_fields() {
-        for (kind, shape, back) in [
-            (ScanKind::NoPointers, ShapeId::from_index(1), 0),
-            (ScanKind::Trace, ShapeId::from_index(crate::MAX_SHAPES as u32 - 1), u32::MAX as usize),
-        ] {
-            let e = PageEntry::new(kind, shape, back);
-            assert_eq!((e.kind(), e.shape(), e.back()), (Some(kind), shape, PageCount(back)));
-        }
-        assert_eq!(PageEntry(0).kind(), None);
-    }
-
-    #[test]
     fn a_long_span_is_found_from_every_page() {
         let table = PageTable::new(&heapwood_os::SYSTEM, PageCount(6 * CHUNK)).unwrap();
         table.commit(PageIndex(0), PageIndex(6 * CHUNK)).unwrap();

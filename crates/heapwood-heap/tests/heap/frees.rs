@@ -1,24 +1,21 @@
-//! Objects that the program frees, and their cells' next use: how often a buffer needs a refill, what a second free gets, and
-//! random programs, whose objects never overlap and are all zeros when new.
+//! Objects that the program frees, and their cells' next use: what a second free gets, and random programs, whose objects never overlap and are all zeros when new.
 
 use crate::space::{CONFIG, Heap, random};
 use heapwood_heap::{Address, Collection, ObjectRef, Refusal, ShapeId, SizeClass, SpaceConfig};
 use heapwood_layout::TypeDescriptor;
 use heapwood_pages::PAGE_SIZE;
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A heap that counts the refills of its buffers.
+/// A heap whose mutator frees objects.
 struct Program {
     heap: Heap,
-    refills: Cell<usize>,
     /// No other mutator exists.
     alone: bool,
 }
 
 impl Program {
     fn new(config: SpaceConfig, alone: bool) -> Self {
-        Program { heap: Heap::new(config), refills: Cell::new(0), alone }
+        Program { heap: Heap::new(config), alone }
     }
 
     fn shape(&self, bytes: usize, pointers: bool) -> ShapeId {
@@ -32,11 +29,8 @@ impl Program {
     /// Allocates as a mutator does.
     fn allocate(&self, shape: ShapeId, bytes: usize) -> usize {
         let (owner, cell) = (self.heap.owner(), SizeClass::of(bytes).unwrap().cell_size());
-        if owner.buffer(shape).peek(cell).is_none() {
-            self.refills.set(self.refills.get() + 1);
-            if !owner.continue_run(shape, false) {
-                owner.refill(shape, false).unwrap();
-            }
+        if owner.buffer(shape).peek(cell).is_none() && !owner.continue_run(shape, false) {
+            owner.refill(shape, false).unwrap();
         }
         let object = owner.buffer(shape).peek(cell).unwrap();
         // SAFETY: `peek` has just returned the cell, which is zero where it has pointers.
@@ -47,54 +41,6 @@ impl Program {
     fn free(&self, object: usize) -> Result<(), Refusal> {
         // SAFETY: no thread uses it, and there is no other mutator.
         unsafe { self.heap.owner().free(Address::new(object), self.alone) }
-    }
-}
-
-/// In a loop, and for batches in any order, a buffer needs a refill once a page at most.
-#[test]
-fn what_was_freed_comes_back_in_runs() {
-    const BATCH: usize = 1000;
-    let mut state = 1;
-    let mut shuffled: Vec<usize> = (0..BATCH).collect();
-    (1..BATCH).for_each(|i| shuffled.swap(i, random(&mut state) % (i + 1)));
-    let orders = [(0..BATCH).collect(), (0..BATCH).rev().collect(), shuffled];
-    for (bytes, pointers, alone) in [16, 64, 640, 1024].into_iter().flat_map(|bytes| {
-        [(false, false), (true, true), (true, false)].map(|(pointers, alone)| (bytes, pointers, alone))
-    }) {
-        let program = Program::new(CONFIG, alone);
-        let shape = program.shape(bytes, pointers);
-        let (in_page, pages) = (PAGE_SIZE / bytes, (BATCH * bytes).div_ceil(PAGE_SIZE / 10 * 9) + 2);
-        // The first objects of a layout lie in shared spans.
-        for _ in 0..2 * in_page.max(8) {
-            program.free(program.allocate(shape, bytes)).unwrap();
-        }
-        program.refills.set(0);
-        // The loop's cells are those of one span.
-        let mut cells = BTreeSet::new();
-        for _ in 0..BATCH {
-            let object = program.allocate(shape, bytes);
-            cells.insert(object);
-            program.free(object).unwrap();
-        }
-        let in_span = SizeClass::of(bytes).unwrap().span_cells();
-        assert!(cells.len() <= 2 * in_span.max(8), "{bytes}: {} cells", cells.len());
-        let refills = program.refills.take();
-        assert!(refills <= BATCH / in_page + 2, "{bytes}: {refills}");
-        for order in &orders {
-            // The first batch takes new spans.
-            for round in 0..5 {
-                program.refills.set(0);
-                let objects: Vec<usize> = (0..BATCH).map(|_| program.allocate(shape, bytes)).collect();
-                order.iter().for_each(|&i: &usize| program.free(objects[i]).unwrap());
-                let refills = program.refills.get();
-                assert!(
-                    round == 0 || refills <= pages + pages / 4,
-                    "{bytes} {pointers}: {refills} of {pages}"
-                );
-            }
-        }
-        assert!(program.heap.objects().is_empty());
-        program.heap.check().unwrap();
     }
 }
 

@@ -2,9 +2,8 @@
 //! collection, on the spans that mutators allocate from, and on shapes; not on the heap's size.
 
 use crate::space::{CONFIG, Heap};
-use heapwood_heap::{Collection, MAX_SMALL, SpaceConfig, Sweeping};
+use heapwood_heap::{Collection, MAX_SMALL, SpaceConfig};
 use heapwood_layout::TypeDescriptor;
-use heapwood_pages::PAGE_SIZE;
 
 const MIB: usize = 1 << 20;
 
@@ -77,38 +76,4 @@ fn what_pauses_look_at_does_not_grow_with_the_heap() {
         assert!(large <= small + 16, "{small} words of a heap of 16 MiB, {large} of one of 256 MiB");
         assert!((100..2000).contains(&small), "{small}");
     }
-}
-
-#[test]
-fn spans_that_a_mutator_found_full_are_left_alone() {
-    const SIZE: usize = 64;
-    const CELLS: usize = PAGE_SIZE / SIZE;
-    let heap = Heap::new(CONFIG);
-    let owners = || std::iter::once_with(|| heap.owner());
-    let shape = heap.shape(SIZE, TypeDescriptor::no_pointers(SIZE).unwrap());
-    let make = |count: usize| (0..count).map(|_| heap.allocate(shape, SIZE).unwrap()).collect::<Vec<_>>();
-    // Of each eight spans of a page seven stay full.
-    let is_dead = |&i: &usize| (i / CELLS).is_multiple_of(8) && i % CELLS < CELLS * 3 / 4;
-    let made = make(16 * MIB / SIZE);
-    heap.cycle((0..made.len()).filter(|i| !is_dead(i)).map(|i| made[i]));
-    // Free cells of old spans come first.
-    let young = make(128 * CELLS / 2);
-    // For that the mutator takes this many spans: each eighth has free cells.
-    const TAKEN: usize = 8 * (128 * CELLS / 2).div_ceil(CELLS * 3 / 4);
-    assert!(young.iter().all(|object| made.contains(object)));
-    heap.space.finish_sweep();
-    heap.owner().publish();
-    let stopped = heap.stopped();
-    assert_eq!(stopped.promote(owners()).0, young.len());
-    let visited = stopped.visited();
-    assert!(visited < TAKEN, "{visited} spans and words");
-    stopped.end_marking(Collection::Young, owners(), usize::MAX, 0);
-    drop(stopped);
-    // Only the spans that were used are swept.
-    let swept = || heap.space.reclaim_clock().swept_by(Sweeping::Collector) as usize;
-    let before = swept();
-    heap.space.finish_sweep();
-    let swept = swept() - before;
-    assert!(swept < TAKEN / 2, "{swept} spans were swept");
-    heap.check().unwrap();
 }

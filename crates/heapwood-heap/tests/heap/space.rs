@@ -3,9 +3,9 @@
 //! ones.
 
 use heapwood_heap::{
-    Address, AllocBuffer, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, NoRoom, ObjectRef,
-    Owner, Refusal, Scan, ScanKind, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, Sweeping,
-    ThreadCache, ValidationError,
+    Address, AllocBuffer, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, ObjectRef, Owner,
+    Refusal, Scan, ScanKind, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, ThreadCache,
+    ValidationError,
 };
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};
@@ -307,57 +307,6 @@ fn only_cells_that_are_not_written_whole_are_zeroed() {
     }
 }
 
-#[test]
-fn the_budget_and_the_limit_refuse() {
-    let heap = Heap::new(SpaceConfig { limit: Some(8 << 20), ..CONFIG });
-    let (shape, bytes) = (ShapeId::no_pointers(None), 100_000);
-    heap.space.set_budget(1 << 20);
-    assert!(heap.allocate(shape, 2 << 20).is_ok(), "the first of a cycle is served whatever its size");
-    assert_eq!(heap.allocate(shape, bytes), Err(SpaceError::CollectionDue));
-    heap.space.set_budget(usize::MAX);
-    let mut made = 0;
-    let refused = loop {
-        match heap.allocate(shape, bytes) {
-            Ok(_) => made += 1,
-            Err(e) => break e,
-        }
-    };
-    assert_eq!(refused, SpaceError::Limit { limit: 8 << 20, bytes: 13 << 13 });
-    assert!((50..63).contains(&made), "{made}");
-    heap.cycle(core::iter::empty());
-    assert!(heap.allocate(shape, 8 << 20).is_ok(), "sweeping made room");
-    let too_large = SpaceError::ReservationFull(NoRoom::new(65 << 20, 64 << 20));
-    assert_eq!(heap.allocate(shape, 65 << 20), Err(too_large));
-}
-
-#[test]
-fn the_walker_finds_a_wrong_mark() {
-    let heap = Heap::new(CONFIG);
-    let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
-    let objects: Vec<usize> = (0..100).map(|_| heap.allocate(shape, 32).unwrap()).collect();
-    heap.cycle(objects.iter().copied());
-    heap.space.finish_sweep();
-    heap.check().unwrap();
-    // SAFETY: an object of the space; no marking is under way, which the walker must notice.
-    unsafe { heap.stopped().mark_side(Collection::Full).set(objects[7]) };
-    let invalid = heap.check().unwrap_err();
-    assert_eq!(invalid.what, "a swept span has mark bits");
-    assert!(invalid.to_string().starts_with("page "));
-}
-
-#[test]
-fn the_walker_finds_a_span_on_no_list() {
-    let heap = Heap::new(CONFIG);
-    let shape = heap.shape(32, TypeDescriptor::masked(32, &[1]).unwrap());
-    heap.allocate(shape, 32).unwrap();
-    // A buffer of an unknown mutator has it.
-    let found = heap.stopped().is_valid(std::iter::empty()).unwrap_err();
-    assert_eq!(found.what, "a span is on no list, or on two");
-    heap.check().unwrap();
-    heap.owner().flush();
-    heap.check().unwrap();
-}
-
 /// Review of the core, bug 2: 40 MiB of half-dead objects of one shape, while another shape has everything swept. The
 /// heap had to grow by as much as the first shape then allocated.
 #[test]
@@ -449,45 +398,6 @@ fn a_collection_may_come_before_a_large_object_is_finished() {
     }
 }
 
-/// A mutator takes large objects on credit. A collection is due exactly when the next one would exceed the budget, and
-/// the counters match.
-#[test]
-fn large_objects_are_charged_exactly() {
-    let mut state = 4_101_842_887_655_102_017;
-    for budget in [1 << 20, 5 << 20, 23 << 20, 40 << 20] {
-        let heap = Heap::new(CONFIG);
-        let shape = ShapeId::no_pointers(None);
-        for round in 0..3 {
-            heap.space.set_budget(budget);
-            heap.space.set_goal(64 << 20);
-            let (mut allocated, mut objects) = (0, 0);
-            let before = heap.space.stats().total_allocated;
-            let refused = loop {
-                let bytes = MAX_SMALL + 1 + random(&mut state) % (200 << 10);
-                match heap.allocate(shape, bytes) {
-                    Ok(_) => (allocated, objects) = (allocated + bytes.next_multiple_of(8192), objects + 1),
-                    Err(SpaceError::CollectionDue) => break bytes.next_multiple_of(8192),
-                    Err(e) => panic!("{e:?}"),
-                }
-            };
-            assert!(allocated <= budget && allocated + refused > budget, "{allocated} of {budget}");
-            let stats = heap.space.stats();
-            assert_eq!(stats.allocated_in_cycle, allocated, "a refused mutator has settled, round {round}");
-            assert_eq!((stats.total_allocated - before) as usize, allocated);
-            assert_eq!(stats.small_allocated, 0);
-            let locks = stats.page_lock_acquisitions as usize;
-            assert!(round > 0 || objects < 40 || locks * 3 < objects, "{locks} locks for {objects} objects");
-            heap.check().unwrap();
-            heap.cycle(core::iter::empty());
-            heap.space.finish_sweep();
-            heap.check().unwrap();
-        }
-        heap.owner().flush();
-        heap.check().unwrap();
-        assert_eq!(heap.space.stats().in_use, 0);
-    }
-}
-
 /// A mutator takes large objects on credit and the program frees them. Both are settled together, and the whole budget
 /// is available again.
 #[test]
@@ -548,22 +458,6 @@ fn a_release_that_never_ends_blocks_no_thread() {
         true
     });
     assert!(allocated);
-    heap.check().unwrap();
-}
-
-/// The background sweeps beside a mutator, batch by batch, and stops while sweeping is suspended.
-#[test]
-fn no_thread_sweeps_while_sweeping_is_suspended() {
-    let heap = Heap::new(CONFIG);
-    let shape = ShapeId::no_pointers(SizeClass::of(64));
-    let objects: Vec<usize> = (0..100_000).map(|_| heap.allocate(shape, 64).unwrap()).collect();
-    heap.cycle(objects.iter().copied().step_by(500));
-    let stopped = heap.stopped();
-    assert!(!heap.space.sweep_some(Sweeping::Background));
-    drop(stopped);
-    assert!(heap.space.sweep_some(Sweeping::Background));
-    while heap.space.sweep_some(Sweeping::Background) {}
-    assert!(heap.space.reclaim_clock().swept_by(Sweeping::Background) > 700);
     heap.check().unwrap();
 }
 
@@ -639,105 +533,4 @@ fn an_unused_cell_is_not_allocated_twice() {
     }
     assert!(all.insert(heap.allocate(first, 96).unwrap()), "allocated twice");
     heap.check().unwrap();
-}
-
-#[test]
-fn rare_layouts_share_spans_until_they_fill_one() {
-    let heap = Heap::new(CONFIG);
-    // Two hundred layouts of 12 words with two objects each.
-    let layouts: Vec<_> = (1u64..=200)
-        .map(|k| {
-            let mask = k.wrapping_mul(0x9E37) % 0xfff + 1;
-            let mask = mask & 0xfff | (k == 1) as u64;
-            (mask, heap.shape(96, TypeDescriptor::masked(96, &[mask]).unwrap()))
-        })
-        .collect();
-    let mut objects = Vec::new();
-    for _ in 0..2 {
-        for &(mask, shape) in &layouts {
-            objects.push((heap.allocate(shape, 96).unwrap(), mask));
-        }
-    }
-    // 400 objects of 96 bytes fit into 5 pages.
-    let spans = || {
-        let mut spans = 0;
-        heap.stopped().for_each_span(|_, _| spans += 1);
-        spans
-    };
-    assert_eq!(spans(), 5);
-    for &(object, mask) in &objects {
-        let mut found = 0u64;
-        // SAFETY: the object is new, and its layout shares spans.
-        unsafe {
-            heap.space
-                .pointer_bits()
-                .for_each(object..object + 96, |slot| found |= 1 << ((slot - object) / 8));
-        }
-        assert_eq!(found, mask);
-    }
-    heap.cycle(objects.iter().map(|&(object, _)| object));
-    heap.space.finish_sweep();
-    heap.check().unwrap();
-    assert_eq!(heap.objects().len(), objects.len());
-    // One of them becomes common: from its 85th object on (a page) it has spans of its own.
-    let common = layouts[7].1;
-    let before = spans();
-    let many: Vec<usize> = (0..500).map(|_| heap.allocate(common, 96).unwrap()).collect();
-    // One page more for the mixed ones, and five of its own for 415.
-    assert!((5..=7).contains(&(spans() - before)), "{} {before}", spans());
-    let own = |object: usize| heap.space.find_span(Address::new(object)).unwrap().shape() == common;
-    assert_eq!(many.iter().filter(|&&object| !own(object)).count(), 85);
-    assert!(own(many[85]) && own(many[499]));
-    // It keeps them while it has any objects, and then loses them.
-    heap.cycle([many[499]].into_iter());
-    assert!(own(heap.allocate(common, 96).unwrap()));
-    heap.owner().flush();
-    heap.cycle(core::iter::empty());
-    heap.space.finish_sweep();
-    heap.cycle(core::iter::empty());
-    assert!(!own(heap.allocate(common, 96).unwrap()));
-    heap.owner().flush();
-    heap.check().unwrap();
-}
-
-#[test]
-fn rare_large_cells_store_the_number_of_their_shape() {
-    let heap = Heap::new(CONFIG);
-    heap.space.set_always_shared(true);
-    let mut objects = Vec::new();
-    for bytes in [176, 192, 208, 224, 240, 256, 320, 1024, 2000, 8192, MAX_SMALL] {
-        let words = bytes / 8;
-        let shapes: Vec<(ShapeId, ScanKind)> = (1..40u64)
-            .map(|k| match k % 4 {
-                0 => {
-                    let program =
-                        Builder::<64>::new().scalars(k % 13).pointer().padded(words as u64).finish();
-                    let program = heap.space.layouts().register_program(program.program()).unwrap();
-                    let scan = Scan::Program { header: 0, program };
-                    (heap.space.shape_for(bytes, scan).unwrap(), ScanKind::Program)
-                }
-                _ => (heap.shape(bytes, TypeDescriptor::masked(bytes, &[k]).unwrap()), ScanKind::Mask),
-            })
-            .collect();
-        for k in 0..120 {
-            let (shape, kind) = shapes[k * 7 % shapes.len()];
-            objects.push((heap.allocate(shape, bytes).unwrap(), bytes, shape, kind));
-        }
-    }
-    // All have their own contents, side by side.
-    for &(object, bytes, shape, kind) in &objects {
-        let mixed =
-            heap.space.layouts().shape(heap.space.find_span(Address::new(object)).unwrap().shape()).kind();
-        let numbered = kind != ScanKind::Program && SizeClass::of(bytes).unwrap().cell_size() >= 192;
-        assert_eq!(mixed, if numbered { ScanKind::Numbered } else { ScanKind::Bits }, "{bytes}");
-        if numbered {
-            // SAFETY: the object is new, and its span has numbered objects, as just checked.
-            let entry = unsafe { heap.space.numbered_entry(ObjectRef::new(object)) };
-            assert_eq!((entry.kind(), entry.shape()), (Some(kind), shape));
-        }
-    }
-    heap.cycle(objects.iter().map(|&(object, ..)| object));
-    heap.space.finish_sweep();
-    heap.check().unwrap();
-    assert_eq!(heap.objects().len(), objects.len());
 }
