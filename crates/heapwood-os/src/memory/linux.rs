@@ -109,25 +109,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reserved_committed_and_released() {
-        let len = 8 << 20;
-        let base = SYSTEM.reserve(len, 4 << 20).unwrap();
-        assert_eq!(base % (4 << 20), 0);
-        // SAFETY: the range was reserved just above and is used by this test alone.
-        unsafe {
-            SYSTEM.commit(base, 8192).unwrap();
-            let p = base as *mut u8;
-            assert_eq!(*p, 0);
-            *p = 7;
-            SYSTEM.commit(base, 16384).unwrap();
-            assert_eq!(*p, 7, "committing again keeps the contents");
-            SYSTEM.decommit(base, 8192).unwrap();
-            assert_eq!(*p, 0);
-            SYSTEM.release(base, len);
-        }
-    }
-
-    #[test]
     fn an_impossible_reservation_is_an_error() {
         let e = SYSTEM.reserve(1 << 60, SYSTEM.page_size()).unwrap_err();
         assert_eq!(e.request, Request::Reserve);

@@ -304,22 +304,6 @@ mod tests {
     use crate::{Kernel, SYSTEM};
 
     #[test]
-    fn a_mapping_reaches_to_the_highest_commit() {
-        let memory = Reservation::new(&SYSTEM, 1 << 20, 1).unwrap();
-        let mapping = || {
-            let mut all = Vec::new();
-            memory.for_each_mapping(&mut |mapping| all.push((mapping.start, mapping.end)));
-            all
-        };
-        let page = SYSTEM.page_size();
-        let up_to = |pages: usize| vec![(memory.start(), memory.start() + pages * page)];
-        assert_eq!(mapping(), up_to(0));
-        memory.commit(3 * page..3 * page + 1).unwrap();
-        memory.commit(0..1).unwrap();
-        assert_eq!(mapping(), up_to(4));
-    }
-
-    #[test]
     fn a_large_reservation_takes_up_what_is_used_of_it() {
         const GIB: usize = 1 << 30;
         let memory = Reservation::new(&SYSTEM, 3 * GIB + 8192, crate::HUGE_PAGE).unwrap();

@@ -179,22 +179,4 @@ mod tests {
         std::fs::remove_file(path).unwrap();
         assert_eq!(for_each_line(&name, &mut [0; 16], |_| true), None);
     }
-
-    #[test]
-    fn numbers_and_beginnings() {
-        for (text, value) in [
-            ("7\n", Some(7)),
-            ("12 34", Some(12)),
-            ("max\n", None),
-            ("", None),
-            ("99999999999999999999999", None),
-        ] {
-            let (path, name) = file("number", text);
-            assert_eq!(number(&name), value, "{text}");
-            let mut buffer = [0; 2];
-            assert_eq!(read(&name, &mut buffer).unwrap(), &text.as_bytes()[..text.len().min(2)]);
-            std::fs::remove_file(path).unwrap();
-            assert_eq!(number(&name), None);
-        }
-    }
 }

@@ -197,15 +197,6 @@ mod tests {
         }
         assert_eq!(*lock.lock(), 200_000);
     }
-
-    #[test]
-    fn a_taken_lock_is_not_taken_again() {
-        let lock = Lock::<_, UNORDERED>::new(());
-        let guard = lock.lock();
-        assert!(lock.try_lock().is_none());
-        drop(guard);
-        assert!(lock.try_lock().is_some());
-    }
 }
 
 #[cfg(all(test, loom))]

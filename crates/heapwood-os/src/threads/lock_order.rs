@@ -91,14 +91,6 @@ mod tests {
     use crate::Lock;
 
     #[test]
-    fn locks_are_taken_in_ascending_order() {
-        let (first, second) = (Lock::<_, 3>::new(()), Lock::<_, 5>::new(()));
-        for _ in 0..2 {
-            let _both = (first.lock(), second.lock());
-        }
-    }
-
-    #[test]
     #[should_panic(expected = "waits for a lock of rank 3 and holds one of rank 5")]
     fn a_descending_order_is_caught() {
         let (first, second) = (Lock::<_, 3>::new(()), Lock::<_, 5>::new(()));

@@ -231,18 +231,6 @@ pub unsafe extern "C-unwind" fn with_registers(f: WithRegisters, arg: *mut u8) {
 mod tests {
     use super::*;
 
-    #[test]
-    fn locals_lie_below_the_end() {
-        let local = 0u8;
-        let end = stack_end().unwrap();
-        let here = &raw const local as usize;
-        assert!(here < end && end - here < 64 << 20);
-        let mut bounds = StackBounds::current().unwrap();
-        assert_eq!(bounds.high, end);
-        assert!(bounds.low < here && bounds.contains(here) && bounds.contains(bounds.low));
-        assert!(!bounds.contains(bounds.high) && !bounds.contains(bounds.low - 1) && !bounds.contains(0));
-    }
-
     /// In a child the thread that forks is the first, on a stack of its own or on the one that the kernel has made.
     #[test]
     fn the_first_threads_bounds_are_known_without_proc() {
@@ -259,27 +247,6 @@ mod tests {
         } else {
             assert_eq!(without, None, "another thread has another stack");
         }
-    }
-
-    #[test]
-    fn threads_differ_by_their_pointers() {
-        let mine = thread_pointer();
-        assert_ne!(mine, 0);
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..3)
-                .map(|_| {
-                    scope.spawn(|| {
-                        assert_eq!(thread_pointer(), thread_pointer());
-                        assert_ne!(StackBounds::current().unwrap(), StackBounds { low: 0, high: 0 });
-                        thread_pointer()
-                    })
-                })
-                .collect();
-            for thread in threads {
-                assert_ne!(thread.join().unwrap(), mine);
-            }
-        });
-        assert_eq!(thread_pointer(), mine);
     }
 
     unsafe extern "C-unwind" fn note(lowest: usize, arg: *mut u8) {

@@ -69,33 +69,3 @@ impl ThreadValue {
         }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    static ENDED: AtomicU64 = AtomicU64::new(0);
-    // SAFETY: `note` takes any word.
-    static VALUE: ThreadValue = unsafe { ThreadValue::new(note) };
-
-    unsafe extern "C" fn note(value: *mut c_void) {
-        assert!(VALUE.get().is_null());
-        ENDED.fetch_add(value as u64, Ordering::SeqCst);
-    }
-
-    #[test]
-    fn each_thread_has_its_own_and_its_destructor_runs() {
-        assert!(VALUE.get().is_null());
-        let threads: Vec<_> = (1..=4usize)
-            .map(|n| {
-                std::thread::spawn(move || {
-                    VALUE.set(n as *mut c_void).unwrap();
-                    assert_eq!(VALUE.get() as usize, n);
-                })
-            })
-            .collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-        assert!(VALUE.get().is_null());
-        assert_eq!(ENDED.load(Ordering::SeqCst), 10);
-    }
-}
