@@ -18,60 +18,9 @@ fn count(tree: ArenaRef<'_, Tree<'_>>) -> usize {
     1 + tree.left.map_or(0, count) + tree.right.map_or(0, count)
 }
 
-#[derive(Trace)]
-struct Pair<'a> {
-    number: Gc<u64>,
-    next: Option<ArenaRef<'a, Pair<'a>>>,
-}
-
-fn sum(mut list: Option<ArenaRef<'_, Pair<'_>>>) -> u64 {
-    let mut sum = 0;
-    while let Some(pair) = list {
-        sum += *pair.number;
-        list = pair.next;
-    }
-    sum
-}
-
 fn garbage(m: &Mutator, n: u64) {
     for k in 0..n {
         m.alloc([k; 4]);
-    }
-}
-
-#[test]
-fn a_tree_in_an_arena_survives_a_collection() {
-    let heap = heap(Config::default());
-    let m = heap.attach().unwrap();
-    for depth in [0, 3, 10, 16, 18] {
-        let arena = Arena::new(&m);
-        let tree = build(&arena, depth);
-        m.collect();
-        assert_eq!(count(tree), (2 << depth) - 1);
-    }
-}
-
-#[test]
-fn an_arena_keeps_its_targets_alive() {
-    for config in [Config::default(), Config::default().verify(true)] {
-        let heap = heap(config);
-        let m = heap.attach().unwrap();
-        let arena = Arena::new(&m);
-        let mut list = None;
-        for k in 0..50_000 {
-            list = Some(arena.alloc(Pair { number: m.alloc(k), next: list }));
-            if k % 10_000 == 77 {
-                m.collect_young();
-                garbage(&m, 20_000);
-            }
-            if k % 17_000 == 50 {
-                m.collect();
-                garbage(&m, 20_000);
-            }
-        }
-        m.collect();
-        garbage(&m, 20_000);
-        assert_eq!(sum(list), 50_000 * 49_999 / 2);
     }
 }
 
@@ -212,60 +161,6 @@ fn a_reset_reuses_the_memory() {
     assert_eq!(heap.stats().collections, 0, "arenas make no collection due");
 }
 
-/// Each request returns a `Gc`, so the collector owns its arena. It collects although nothing else is allocated.
-#[test]
-#[ignore = "of the long suite: a bound on bytes, where the clock decides when it is collected"]
-fn arenas_of_requests_are_collected() {
-    let heap = heap(Config::default());
-    let m = heap.attach().unwrap();
-    let mut most = 0;
-    for _ in 0..60 {
-        let arena = Arena::new(&m);
-        let mut sum = 0;
-        for k in 0..100_000u64 {
-            sum += *arena.alloc_gc(k);
-        }
-        assert_eq!(sum, 100_000 * 99_999 / 2);
-        drop(arena);
-        most = most.max(heap.stats().in_use_bytes);
-    }
-    assert!(most < 32 << 20, "{most} bytes in use, after {} collections", heap.stats().collections);
-}
-
-/// Cells in an arena's values change through the barrier, for young and old objects.
-#[test]
-fn cells_in_arenas_change_through_the_barrier() {
-    #[derive(Trace)]
-    struct Cell<'a> {
-        number: GcCell<Option<Gc<u64>>>,
-        next: Option<ArenaRef<'a, Cell<'a>>>,
-    }
-    for config in [Config::default(), crate::common::VERIFY] {
-        let heap = heap(config);
-        let m = heap.attach().unwrap();
-        let arena = Arena::new(&m);
-        let mut cells = Vec::new();
-        let mut last = None;
-        for _ in 0..1000 {
-            last = Some(arena.alloc(Cell { number: GcCell::new(None), next: last }));
-            cells.push(last.unwrap());
-        }
-        for round in 0..20u64 {
-            for (i, cell) in cells.iter().enumerate().filter(|(i, _)| i % 7 == round as usize % 7) {
-                cell.number.set(&m, Some(m.alloc(i as u64)));
-            }
-            if round % 4 == 3 {
-                m.collect()
-            } else {
-                m.collect_young()
-            }
-            garbage(&m, 5_000);
-        }
-        let found = cells.iter().enumerate().all(|(i, cell)| *cell.number.get().unwrap() == i as u64);
-        assert!(found && cells[7].next.unwrap().ptr_eq(cells[6]));
-    }
-}
-
 #[test]
 fn an_explicitly_freed_arena_keeps_its_addresses_in_quarantine() {
     let heap = heap(Config::default());
@@ -278,52 +173,6 @@ fn an_explicitly_freed_arena_keeps_its_addresses_in_quarantine() {
     unsafe { arena.free() };
     let stats = heap.stats();
     assert!(stats.arena_bytes == 0 && stats.arena_free_bytes > 0, "{stats:?}");
-}
-
-#[test]
-fn the_collector_frees_open_arenas_of_ended_threads() {
-    let heap = heap(Config::default());
-    std::thread::scope(|scope| {
-        for _ in 0..8 {
-            scope.spawn(|| {
-                let m = heap.attach().unwrap();
-                let arena = Arena::new(&m);
-                build(&arena, 12);
-                // Its destructor does not run.
-                core::mem::forget(arena);
-            });
-        }
-    });
-    let m = heap.attach().unwrap();
-    assert_most_freed(&m);
-}
-
-/// Makes dead objects that refer to a value of a freed arena.
-#[inline(never)]
-fn refer(m: &Mutator, kept: &Root<GcCell<Option<Gc<Gc<u64>>>>>) {
-    let arena = Arena::new(m);
-    let value = arena.alloc_gc(m.alloc(7));
-    for _ in 0..1000 {
-        m.alloc(GcCell::new(Some(value)));
-    }
-    kept.get(m).set(m, Some(value));
-    // SAFETY: the pointers that are left are not followed.
-    unsafe { arena.free() };
-}
-
-/// Verify mode accepts stale pointers where they are allowed.
-#[test]
-fn dead_objects_may_refer_to_a_freed_arena() {
-    let heap = heap(Config::default().verify(true).generational(heapwood::Generational::Always));
-    let m = heap.attach().unwrap();
-    let kept = m.root(m.alloc(GcCell::new(None::<Gc<Gc<u64>>>)));
-    for _ in 0..5 {
-        refer(&m, &kept);
-        m.collect_young();
-        refer(&m, &kept);
-        m.collect();
-        garbage(&m, 20_000);
-    }
 }
 
 #[test]

@@ -1,5 +1,4 @@
-//! Heaps as a whole: settings and their errors, several heaps in one process, survival and death of objects, and one
-//! program that uses everything under verify and stress mode.
+//! Heaps as a whole: settings and their errors, hooks, and one program that uses everything under verify and stress mode.
 
 use crate::common::*;
 use heapwood::{Concurrent, Config, Gc, GcCell, Heap, HeapError, Mutator, Slice, Trace};
@@ -78,27 +77,6 @@ fn the_edges_of_the_settings_work() {
 }
 
 #[test]
-fn heaps_in_one_process_are_independent() {
-    let heaps = [SMALL, VERIFY, SMALL.percent(20)].map(heap);
-    let attached = [0, 1, 2].map(|i| heaps[i].attach().unwrap());
-    let kept = [0, 1, 2].map(|i| list(&attached[i], 1000 + i as u64));
-    attached[1].collect();
-    for (i, m) in attached.iter().enumerate() {
-        assert_eq!(heaps[i].stats().collections, (i == 1) as u64, "heaps collect on their own");
-        list(m, 5000);
-    }
-    attached.iter().for_each(|m| m.collect());
-    (0..3).for_each(|i| assert_list(kept[i], 1000 + i as u64));
-    // Heaps come and go beside them.
-    for n in 0..50 {
-        let heap = heap(SMALL);
-        let m = heap.attach().unwrap();
-        assert_list(list(&m, n * 10), n * 10);
-    }
-    (0..3).for_each(|i| assert_list(kept[i], 1000 + i as u64));
-}
-
-#[test]
 fn clones_are_the_same_heap() {
     let one = heap(SMALL);
     let clone = one.clone();
@@ -110,27 +88,6 @@ fn clones_are_the_same_heap() {
     drop((one, clone));
     m.collect();
     assert_eq!(*kept, 8);
-}
-
-/// On a new stack: the stack of an ended test thread may hold stale addresses in this heap's range.
-#[test]
-fn an_ended_threads_objects_die() {
-    let test = thread::Builder::new().stack_size(64 << 20).spawn(|| {
-        let heap = heap(SMALL);
-        let theirs = heap.clone();
-        let kept = thread::spawn(move || {
-            let m = theirs.attach().unwrap();
-            list(&m, 10_000);
-            m.root(list(&m, 10).unwrap())
-        })
-        .join()
-        .unwrap();
-        let m = heap.attach().unwrap();
-        m.collect();
-        assert_eq!(heap.stats().live_objects, 10);
-        assert_list(Some(kept.get(&m)), 10);
-    });
-    test.unwrap().join().unwrap();
 }
 
 #[derive(Trace)]

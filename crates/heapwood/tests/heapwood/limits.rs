@@ -2,9 +2,8 @@
 //! works again when there is room.
 
 use crate::common::*;
-use heapwood::{AllocError, Config, Finalized, Heap, Mutator, Root};
+use heapwood::{AllocError, Config, Mutator, Root};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 const LIMIT: usize = 8 << 20;
 const LIMITED: Config = {
@@ -53,17 +52,6 @@ fn values_of_each_size_fill_the_limit_and_recover() {
     refuses_and_recovers::<10_000>();
 }
 
-#[test]
-fn one_value_above_the_limit_is_an_error_at_once() {
-    let heap = heap(LIMITED);
-    let m = heap.attach().unwrap();
-    let kept = m.alloc(1u64);
-    let error = m.try_alloc_slice(LIMIT + 1, |_| 0u8).map(|s| s.len()).unwrap_err();
-    assert!(matches!(error, AllocError::Limit { limit: LIMIT, .. }), "{error:?}");
-    assert_eq!(*kept, 1);
-    assert_list(list(&m, 1000), 1000);
-}
-
 static HEARD: Mutex<Vec<AllocError>> = Mutex::new(Vec::new());
 
 #[test]
@@ -106,80 +94,4 @@ fn bytes_outside_the_heap_count_toward_the_limit() {
     m.external(-(LIMIT as isize / 2)).unwrap();
     assert!(m.try_alloc_slice::<u8>(LIMIT * 5 / 8, |_| 0).is_ok());
     assert_eq!(heap.stats().external_bytes, 0);
-}
-
-/// A buffer of the ordinary allocator; it counts itself.
-struct Buffer(Box<[u8]>);
-
-static BUFFERS: AtomicUsize = AtomicUsize::new(0);
-const BUFFER: usize = 256 << 10;
-
-impl Buffer {
-    fn new(fill: u8) -> Self {
-        BUFFERS.fetch_add(1, Ordering::Relaxed);
-        Buffer(vec![fill; BUFFER].into())
-    }
-}
-
-impl Drop for Buffer {
-    fn drop(&mut self) {
-        BUFFERS.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
-/// Whether there is room for one more buffer: what is dead has been dropped, if `drops`.
-fn has_room(heap: &Heap, m: &Mutator, drops: bool) -> bool {
-    while m.external(BUFFER as isize).is_err() {
-        let dropped = if drops { heap.drop_finalized() } else { 0 };
-        if dropped == 0 {
-            return false;
-        }
-        m.external(-((dropped * BUFFER) as isize)).unwrap();
-    }
-    true
-}
-
-/// An object that owns a buffer, of which only a root may be left.
-#[inline(never)]
-fn own(m: &Mutator, fill: u8) -> Root<Finalized<Buffer>> {
-    m.root(m.alloc_finalized(Buffer::new(fill)).map_err(|(error, _)| error).unwrap())
-}
-
-/// Many times the limit passes through objects of a few bytes, whose buffers are dropped when they are dead. Where nobody drops
-/// them the limit is reached for good.
-#[test]
-fn a_type_that_owns_buffers_stays_below_the_limit() {
-    const KEPT: usize = 8;
-    const MOST: usize = LIMIT / BUFFER;
-    let heap = heap(LIMITED);
-    let m = heap.attach().unwrap();
-    let mut kept: [Option<Root<Finalized<Buffer>>>; KEPT] = [const { None }; KEPT];
-    let (rounds, mut most) = (20 * MOST, 0);
-    for i in 0..rounds {
-        scrub();
-        assert!(has_room(&heap, &m, true), "in round {i}");
-        kept[i % KEPT] = Some(own(&m, i as u8));
-        most = most.max(BUFFERS.load(Ordering::Relaxed));
-        assert!(most <= MOST, "{most} buffers are more than the limit");
-        let of = (i + 1) % KEPT;
-        if let Some(root) = &kept[of] {
-            let buffer = root.get(&m);
-            assert!(
-                buffer.0[0] == buffer.0[BUFFER - 1] && usize::from(buffer.0[0]) % KEPT == of,
-                "it was dropped"
-            );
-        }
-    }
-    assert!(most > MOST / 2, "{most} buffers");
-    let refused = (0..=MOST).find(|_| {
-        let refused = !has_room(&heap, &m, false);
-        if !refused {
-            own(&m, 0);
-        }
-        refused
-    });
-    assert!(refused.is_some(), "a limit that is none");
-    drop(kept);
-    drop((m, heap));
-    assert_eq!(BUFFERS.load(Ordering::Relaxed), 0);
 }

@@ -111,16 +111,3 @@ fn roots_of_shared_objects_cross_threads() {
     // Dropped on a thread that is not attached at all.
     m.blocking(|| std::thread::spawn(move || drop(moved)).join().unwrap());
 }
-
-#[test]
-fn many_roots_are_made_and_dropped() {
-    let heap = heap(VERIFY);
-    let m = heap.attach().unwrap();
-    let mut roots: Vec<Root<u64>> = Vec::new();
-    for i in 0..20_000u64 {
-        let root = m.root(m.alloc(i));
-        if i % 3 == 0 { roots.push(root) } else { drop(root) }
-    }
-    m.collect();
-    roots.iter().enumerate().for_each(|(i, root)| assert_eq!(*root.get(&m), i as u64 * 3));
-}

@@ -1,9 +1,8 @@
-//! Threads: attaching and detaching, blocking, and long loops
-//! that poll.
+//! Threads: attaching and detaching, blocking, callbacks, and stacks of their own.
 
 use crate::common::*;
 use heapwood::Config;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 #[test]
@@ -19,28 +18,6 @@ fn a_panic_ends_a_blocking_region() {
         thread::spawn(move || theirs.attach().unwrap().collect()).join().unwrap();
     });
     assert_eq!(heap.stats().collections, 2);
-}
-
-#[test]
-fn a_loop_that_polls_lets_others_collect() {
-    let heap = heap(SMALL);
-    let m = heap.attach().unwrap();
-    let kept = list(&m, 1000);
-    let (done, turns) = (AtomicBool::new(false), AtomicU64::new(0));
-    thread::scope(|s| {
-        s.spawn(|| {
-            let m = heap.attach().unwrap();
-            (0..50).for_each(|_| m.collect());
-            done.store(true, Ordering::Relaxed);
-        });
-        while !done.load(Ordering::Relaxed) {
-            turns.fetch_add(1, Ordering::Relaxed);
-            m.safepoint();
-        }
-        m.blocking(|| ());
-    });
-    assert!(heap.stats().collections >= 50);
-    assert_list(kept, 1000);
 }
 
 #[test]

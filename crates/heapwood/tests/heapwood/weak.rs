@@ -1,7 +1,7 @@
-//! Weak references and ephemerons as safe code has them: in objects, on stacks, and on several threads.
+//! Weak references and ephemerons as safe code has them, in objects and on stacks.
 
 use crate::common::*;
-use heapwood::{Ephemeron, Gc, GcCell, Mutator, Root, Shared, Trace, Weak, WeakMap, WeakSet};
+use heapwood::{Ephemeron, GcCell, Mutator, Root, Trace, Weak, WeakMap, WeakSet};
 
 #[derive(Trace)]
 struct Holder {
@@ -85,50 +85,6 @@ fn cells_hold_weak_references() {
     assert_eq!(heap.stats().barrier_violations, 0);
 }
 
-/// A table that threads share: each may find what another has made, until that is dead.
-#[derive(Trace, Shared)]
-struct Table {
-    slots: [GcCell<Option<Gc<Entry>>>; 16],
-}
-
-#[derive(Trace, Shared)]
-struct Entry {
-    weak: Weak<[u64; 2]>,
-}
-
-#[test]
-fn threads_read_each_others_weak_references() {
-    let heap = heap(SMALL);
-    let m = heap.attach().unwrap();
-    let table: Root<Table> = m.root(m.alloc(Table { slots: core::array::from_fn(|_| GcCell::new(None)) }));
-    let work = |thread: u64| {
-        let m = heap.attach().unwrap();
-        let mut found = 0;
-        for i in 0..20_000u64 {
-            let table = table.get(&m);
-            let number = i << 8 | thread;
-            let object = m.alloc([number, !number]);
-            let entry = m.alloc(Entry { weak: m.weak(object) });
-            table.slots[(i * 7 + thread) as usize % 16].set(&m, Some(entry));
-            if let Some(entry) = table.slots[(i * 5) as usize % 16].get()
-                && let Some(object) = entry.weak.get(&m)
-            {
-                assert_eq!(object[0], !object[1], "an object that is alive");
-                found += 1;
-            }
-        }
-        found
-    };
-    let work = &work;
-    let found: usize = m.blocking(|| {
-        std::thread::scope(|scope| {
-            let threads = [1, 2, 3].map(|thread| scope.spawn(move || work(thread)));
-            threads.into_iter().map(|thread| thread.join().unwrap()).sum()
-        })
-    });
-    assert!(found > 0);
-}
-
 #[test]
 #[should_panic(expected = "lies in arena")]
 fn a_weak_reference_into_an_arena_is_refused() {
@@ -177,67 +133,6 @@ fn tables_have_the_keys_that_are_alive() {
         assert!(set.find(&m, &(i as u64)).unwrap().ptr_eq(key));
         assert_eq!(map.get(&m, key).map(|value| *value), Some(2 * i as u64));
         assert!(map.remove(&m, key) && map.get(&m, key).is_none());
-    }
-}
-
-/// A field with a weak reference that changes: an old object's cell is all that leads to a young reference.
-#[derive(Trace, Shared)]
-struct Window {
-    parent: GcCell<Option<Weak<Window>>>,
-    notes: GcCell<WeakMap<Window, u64>>,
-    number: u64,
-}
-
-#[inline(never)]
-fn windows(m: &Mutator, n: u64) -> Vec<Root<Window>> {
-    let window = |number| Window { parent: GcCell::new(None), notes: GcCell::new(m.weak_map()), number };
-    (0..n).map(|number| m.root(m.alloc(window(number)))).collect()
-}
-
-#[inline(never)]
-fn set_parent(m: &Mutator, child: &Root<Window>, parent: &Root<Window>) {
-    let (child, parent) = (child.get(m), parent.get(m));
-    child.parent.set(m, Some(m.weak(parent)));
-    let notes = m.weak_map();
-    assert!(!notes.ptr_eq(child.notes.replace(m, notes)));
-    notes.insert(m, parent, m.alloc(parent.number));
-}
-
-#[test]
-fn a_cell_holds_a_weak_reference_that_changes() {
-    for config in [SMALL, VERIFY, STRESS] {
-        let heap = heap(config);
-        let m = heap.attach().unwrap();
-        let mut all = windows(&m, 20);
-        m.collect();
-        for round in 1..20 {
-            for i in 0..20 {
-                set_parent(&m, &all[i], &all[(i + round) % 20]);
-            }
-            if round % 2 == 0 {
-                m.collect()
-            } else {
-                m.collect_young()
-            }
-            for i in 0..20 {
-                let window = all[i].get(&m);
-                let (parent, expected) = (window.parent.get().unwrap(), all[(i + round) % 20].get(&m));
-                assert!(parent.ptr_eq(window.parent.get().unwrap()) && parent.get(&m) == Some(expected));
-                let note = window.notes.get().get(&m, expected).map(|note| *note);
-                assert_eq!((note, window.notes.get().len(&m)), (Some(expected.number), 1));
-            }
-        }
-        // In the last round the parent of each was the one before it.
-        all.truncate(10);
-        scrub();
-        m.collect();
-        scrub();
-        m.collect();
-        let parent =
-            |i: usize| all[i].get(&m).parent.get().and_then(|parent| parent.get(&m)).map(|p| p.number);
-        assert!((1..10).all(|i| parent(i) == Some(i as u64 - 1)));
-        let first = parent(0);
-        assert!(first.is_none() || first == Some(19), "{first:?}: dead, or kept by a stale word");
     }
 }
 
