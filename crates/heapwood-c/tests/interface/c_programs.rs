@@ -161,9 +161,58 @@ fn passes(source: &str, arguments: &[&[&str]]) -> String {
     text
 }
 
-#[test]
-fn every_function_does_what_the_header_says() {
-    assert_eq!(passes("tests/c/interface.c", &[&[], &["cancelled"]]), "all is as the header says\n");
+/// The same for a program that checks itself: each of the arguments is a line of words, and it prints this text first.
+fn checks(source: &str, arguments: &[&str], expected: &str) {
+    let lines: Vec<Vec<&str>> = arguments.iter().map(|line| line.split_whitespace().collect()).collect();
+    let text = passes(source, &lines.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    assert!(text.starts_with(expected), "{source}: {text}");
+}
+
+macro_rules! programs {
+    ($($name:ident: $source:literal $arguments:expr, $text:literal;)*) => {
+        $(
+            #[test]
+            fn $name() {
+                checks(concat!("tests/c/", $source), &$arguments, $text);
+            }
+        )*
+    };
+}
+
+// The source, the arguments of each run, and what the last prints.
+programs! {
+    every_function_does_what_the_header_says:
+        "interface.c" ["", "cancelled"], "all is as the header says";
+    threads_allocate_and_pass_objects: "threads.c" ["", "verify"], "";
+    collections_are_asked_for_and_waited_for: "collect_start.c" ["", "beside"], "";
+    buffers_outside_the_heap_are_counted:
+        "external.c" ["", "young", "verify"], "the process does not grow";
+    objects_come_back_in_order: "finalize_objects.c" [""], "each is flushed, then closed";
+    what_is_weak_is_cleared_when_it_is_dead:
+        "weak.c" ["", "young", "verify"], "what is dead is cleared";
+    misuse_of_what_is_weak_is_an_error: "weak_misuse.c" ["", "verify"], "nothing has changed";
+    hooks_are_called_in_each_pause: "hooks.c" ["", "beside", "verify"], "each pause is told";
+    misuse_is_an_error: "misuse.c" ["", "verify"], "all is refused";
+    arenas_hold_their_values:
+        "arena.c"
+        [
+            "", "recycle", "precise", "signals", "verify", "verify precise recycle", "verify signals recycle",
+            "verify stress"
+        ],
+        "arenas hold what they were given";
+    misuse_of_arenas_is_found_and_harms_nothing:
+        "arena_misuse.c" ["", "precise", "signals", "verify", "verify signals"],
+        "each is found, and harms nothing";
+    freed_arenas_clear_their_values_in_the_heap:
+        "arena_heap_values.c" ["", "young", "signals", "verify", "verify young", "verify signals"],
+        "a stale pointer keeps nothing behind it";
+    signals_go_to_the_programs_threads: "signals.c" ["wait", "handler"], "";
+    children_use_the_heaps_they_inherit: "fork.c" ["polls", "signals"], "";
+    // The stack below such a handler is scanned.
+    handlers_on_an_alternate_stack_are_interrupted: "alternate.c" [""], "";
+    foreign_threads_attach_as_needed: "foreign.c" ["polls", "signals"], "300 callbacks";
+    tables_fill_in_linear_time: "many.c" [""], "all tables are full";
+    the_header_works_in_cpp: "cpp.cpp" [""], "";
 }
 
 #[test]
@@ -183,41 +232,10 @@ fn stores_through_the_inline_path_have_the_peers_values() {
 }
 
 #[test]
-fn threads_allocate_and_pass_objects() {
-    passes("tests/c/threads.c", &[&[], &["verify"]]);
-}
-
-#[test]
-fn collections_are_asked_for_and_waited_for() {
-    passes("tests/c/collect_start.c", &[&[], &["beside"]]);
-}
-
-#[test]
-fn buffers_outside_the_heap_are_counted() {
-    assert_eq!(passes("tests/c/external.c", &[&[], &["young"], &["verify"]]), "the process does not grow\n");
-}
-
-#[test]
 fn what_dead_objects_own_is_queued() {
     // A million of them if there is time.
     let n = if std::env::var_os("HEAPWOOD_LONG").is_some() { "1000000" } else { "50000" };
     assert_eq!(passes("tests/c/finalize.c", &[&["full", n], &["young", n]]), "each is closed\n");
-}
-
-#[test]
-fn objects_come_back_in_order() {
-    assert_eq!(passes("tests/c/finalize_objects.c", &[&[]]), "each is flushed, then closed\n");
-}
-
-#[test]
-fn what_is_weak_is_cleared_when_it_is_dead() {
-    let told = passes("tests/c/weak.c", &[&[], &["young"], &["verify"]]);
-    assert_eq!(told, "what is dead is cleared\n");
-}
-
-#[test]
-fn misuse_of_what_is_weak_is_an_error() {
-    assert_eq!(passes("tests/c/weak_misuse.c", &[&[], &["verify"]]), "nothing has changed\n");
 }
 
 #[test]
@@ -233,11 +251,6 @@ fn ports_are_flushed_and_closed() {
 }
 
 #[test]
-fn hooks_are_called_in_each_pause() {
-    assert_eq!(passes("tests/c/hooks.c", &[&[], &["beside"], &["verify"]]), "each pause is told\n");
-}
-
-#[test]
 fn a_plugins_objects_live_until_it_is_closed() {
     let plugin = Path::new(OUT).join(format!("plugin-{}.so", std::process::id()));
     let source = Path::new(CRATE).join("tests/c/plugin.c");
@@ -249,49 +262,10 @@ fn a_plugins_objects_live_until_it_is_closed() {
 }
 
 #[test]
-fn misuse_is_an_error() {
-    assert_eq!(passes("tests/c/misuse.c", &[&[], &["verify"]]), "all is refused\n");
-}
-
-#[test]
-fn arenas_hold_their_values() {
-    let arguments: &[&[&str]] = &[
-        &[],
-        &["recycle"],
-        &["precise"],
-        &["signals"],
-        &["verify"],
-        &["verify", "precise", "recycle"],
-        &["verify", "signals", "recycle"],
-        &["verify", "stress"],
-    ];
-    assert_eq!(passes("tests/c/arena.c", arguments), "arenas hold what they were given\n");
-}
-
-#[test]
 fn trees_in_arenas_have_the_peers_values() {
     let text = passes("tests/c/arena_trees.c", &[&["10"], &["10", "verify"], &["10", "keep"]]);
     let file = format!("{CRATE}/../../peers/expected/trees-arena-10.txt");
     assert_eq!(text, std::fs::read_to_string(file).expect("the check values of all programs"));
-}
-
-#[test]
-fn misuse_of_arenas_is_found_and_harms_nothing() {
-    let arguments: &[&[&str]] = &[&[], &["precise"], &["signals"], &["verify"], &["verify", "signals"]];
-    assert_eq!(passes("tests/c/arena_misuse.c", arguments), "each is found, and harms nothing\n");
-}
-
-#[test]
-fn freed_arenas_clear_their_values_in_the_heap() {
-    let arguments: &[&[&str]] =
-        &[&[], &["young"], &["signals"], &["verify"], &["verify", "young"], &["verify", "signals"]];
-    let text = passes("tests/c/arena_heap_values.c", arguments);
-    assert_eq!(text, "a stale pointer keeps nothing behind it\n");
-}
-
-#[test]
-fn signals_go_to_the_programs_threads() {
-    passes("tests/c/signals.c", &[&["wait"], &["handler"]]);
 }
 
 /// The offsets at which instructions of a section begin, by objdump.
@@ -339,32 +313,11 @@ fn a_signal_stops_at_every_instruction_of_the_inline_code() {
     }
 }
 
-#[test]
-fn children_use_the_heaps_they_inherit() {
-    passes("tests/c/fork.c", &[&["polls"], &["signals"]]);
-}
-
 /// Other threads resume the fibers, while a thread collects all the time.
 #[test]
 fn fibers_migrate() {
     let text = passes("tests/c/migrate.c", &[&["polls"], &["signals"]]);
     assert!(text.starts_with("12 fibers moved 2400 times, "), "{text}");
-}
-
-/// The stack below a handler on an alternate stack is scanned.
-#[test]
-fn handlers_on_an_alternate_stack_are_interrupted() {
-    passes("tests/c/alternate.c", &[&[]]);
-}
-
-#[test]
-fn foreign_threads_attach_as_needed() {
-    assert_eq!(passes("tests/c/foreign.c", &[&["polls"], &["signals"]]), "300 callbacks\n");
-}
-
-#[test]
-fn tables_fill_in_linear_time() {
-    assert_eq!(passes("tests/c/many.c", &[&[]]), "all tables are full\n");
 }
 
 /// Under every `ulimit -v` a small program works or reports an error. None is aborted, killed or hangs, and above some
@@ -466,11 +419,6 @@ fn the_variable_traces_every_heap() {
         }
         std::fs::remove_file(program).expect("the program was just run");
     }
-}
-
-#[test]
-fn the_header_works_in_cpp() {
-    passes("tests/c/cpp.cpp", &[&[]]);
 }
 
 #[test]

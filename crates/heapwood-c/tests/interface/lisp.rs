@@ -1,6 +1,5 @@
 //! The Lisp of the examples, where memory and descriptors are few: symbols that nobody uses go, ports are closed when they are
-//! forgotten, and a heap that is used up is an error after which the next expression is evaluated. Invariant: each thing that
-//! the Lisp does for that is needed: a Lisp without it prints something else, or does not end well.
+//! forgotten, and a heap that is used up is an error after which the next expression is evaluated.
 
 use super::c_programs::{CRATE, Link, OUT, compile, program};
 use std::fmt::Write as _;
@@ -20,18 +19,6 @@ fn file(name: &str, text: &str) -> PathBuf {
     let path = Path::new(OUT).join(format!("{}-{number}-{name}", id()));
     std::fs::write(&path, text).unwrap();
     path
-}
-
-fn source() -> String {
-    std::fs::read_to_string(format!("{CRATE}/{SOURCE}")).unwrap()
-}
-
-/// A Lisp of one's own, since tests run at the same time and remove theirs.
-fn lisp(source: &str) -> PathBuf {
-    let source = file("lisp.c", source);
-    let lisp = compile(source.to_str().unwrap(), Link::Static, "-O2");
-    std::fs::remove_file(source).unwrap();
-    lisp
 }
 
 /// What the Lisp prints for a program, with few descriptors and this variable.
@@ -93,7 +80,7 @@ fn is_as_expected(lines: &[String]) -> bool {
 
 #[test]
 fn what_is_forgotten_goes() {
-    let lisp = lisp(&source());
+    let lisp = compile(SOURCE, Link::Static, "-O2");
     for (arguments, variable) in
         [(&[][..], ""), (&["--verify"], ""), (&[], "generational=always"), (&[], "concurrent=on")]
     {
@@ -118,7 +105,7 @@ fn symbols_and_ports_survive_stress() {
         (close p)
         (read p)
         (list 'a1 (f 2) a2)\n";
-    let lisp = lisp(&source());
+    let lisp = compile(SOURCE, Link::Static, "-O2");
     for variable in ["stress=on,verify=on", "stress=on,generational=always,verify=on"] {
         let found = lines(&output(&lisp, &[], variable, text));
         let expected =
@@ -140,7 +127,7 @@ fn ports_are_flushed() {
         (write p 'four)
         (write p '(5 . 6))"
     );
-    let lisp = lisp(&source());
+    let lisp = compile(SOURCE, Link::Static, "-O2");
     lines(&output(&lisp, &["--verify"], "", &text));
     assert_eq!(std::fs::read_to_string(&forgotten).unwrap(), "(1 (two) 3)\n");
     assert_eq!(std::fs::read_to_string(&left).unwrap(), "four\n(5 . 6)\n");
@@ -159,7 +146,7 @@ fn the_lisp_survives_exhaustion() {
     for round in 0..rounds {
         writeln!(text, "(define x (make 1000000 '()))\n(+ {round} 1)\n(first (make 1000 '()))").unwrap();
     }
-    let lisp = lisp(&source());
+    let lisp = compile(SOURCE, Link::Static, "-O2");
     let found = lines(&output(&lisp, &[], "", &text));
     assert_eq!(found.len(), 1 + 3 * rounds);
     for (round, lines) in found[1..].chunks(3).enumerate() {
@@ -167,38 +154,4 @@ fn the_lisp_survives_exhaustion() {
         assert_eq!(lines, ["error: no room for 16", next.as_str(), "1"], "in round {round}");
     }
     std::fs::remove_file(lisp).unwrap();
-}
-
-/// Lisps that lack something: each is found by the example.
-#[test]
-#[ignore = "of the long suite: planted errors"]
-fn each_part_is_needed() {
-    let source = source();
-    let mutants = [
-        ("a table that is no root", "sizeof kept / sizeof(void *)", "1"),
-        (
-            "symbols that are held strongly",
-            "if (hw_weak_table_intern(m, kept",
-            "kept.globals = cons(o, kept.globals);\nif (hw_weak_table_intern(m, kept",
-        ),
-        ("globals that are not kept", "kept.globals = cons(name, kept.globals);", "{}"),
-        ("no reserve", "kept.reserve = hw_alloc_bytes(m, RESERVE);", ""),
-        ("a reserve that is not given up", "    kept.reserve = NULL;\n", ""),
-        (
-            "ports that nobody closes",
-            "hw_finalize_next_data(heap, 0, &file);)",
-            "hw_finalize_next_data(heap, 0, &file);) if (0)",
-        ),
-        ("no collection for descriptors", "        hw_collect(m);\n        close_dead();\n", ""),
-    ];
-    for (what, from, to) in mutants {
-        assert_eq!(source.matches(from).count(), 1, "{what}: the source has this line once");
-        let lisp = lisp(&source.replace(from, to));
-        let output = output(&lisp, &[], "", &example());
-        let is_found = !output.status.success() || !is_as_expected(&lines(&output));
-        let last = String::from_utf8_lossy(&output.stdout);
-        println!("{what}: {}, {:?}", output.status, last.lines().next_back());
-        assert!(is_found, "{what}: nothing tells");
-        std::fs::remove_file(lisp).unwrap();
-    }
 }
