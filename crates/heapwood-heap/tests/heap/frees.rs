@@ -1,7 +1,7 @@
 //! Objects that the program frees, and their cells' next use: what a second free gets, and random programs, whose objects never overlap and are all zeros when new.
 
 use crate::space::{CONFIG, Heap, random};
-use heapwood_heap::{Address, Collection, ObjectRef, Refusal, ShapeId, SizeClass, SpaceConfig};
+use heapwood_heap::{Address, Collection, MAX_SMALL, ObjectRef, Refusal, ShapeId, SizeClass, SpaceConfig};
 use heapwood_layout::TypeDescriptor;
 use heapwood_pages::PAGE_SIZE;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,7 +28,8 @@ impl Program {
 
     /// Allocates as a mutator does.
     fn allocate(&self, shape: ShapeId, bytes: usize) -> usize {
-        let (owner, cell) = (self.heap.owner(), SizeClass::of(bytes).unwrap().cell_size());
+        let Some(class) = SizeClass::of(bytes) else { return self.heap.allocate(shape, bytes).unwrap() };
+        let (owner, cell) = (self.heap.owner(), class.cell_size());
         if owner.buffer(shape).peek(cell).is_none() && !owner.continue_run(shape, false) {
             owner.refill(shape, false).unwrap();
         }
@@ -82,27 +83,32 @@ fn a_second_free_is_an_error_wherever_the_cell_waits() {
     }
 }
 
-/// Random allocations and frees, stops, promotions, young and full collections; the program writes into what it has freed, too.
+/// Random allocations and frees, stops, promotions, young and full collections, at which objects die.
 fn play(config: SpaceConfig, alone: bool, seed: u64) {
     let program = Program::new(config, alone);
-    let sizes = [16, 32, 64, 96, 240, 640, 1000, 2048, 4000];
+    let heap = &program.heap;
+    let sizes = [16, 32, 64, 96, 240, 640, 1000, 2048, 4000, 5000, MAX_SMALL, MAX_SMALL + 8, 100_000];
     let shapes: Vec<(ShapeId, usize, bool)> = sizes
         .into_iter()
         .flat_map(|bytes| [(bytes, true), (bytes, false)])
         .map(|(bytes, pointers)| (program.shape(bytes, pointers), bytes, pointers))
         .collect();
+    let small = 2 * 9;
     let (mut state, mut live) = (seed, BTreeMap::new());
-    let mut dead: Vec<usize> = Vec::new();
+    let mut freed = 0;
     for step in 0..30_000 {
         match random(&mut state) % 100 {
-            // Mostly one kind for a while, so that runs are long.
+            // Mostly one kind for a while, so that runs are long; now and then an object of many pages.
             0..52 => {
-                let (shape, bytes, pointers) = shapes[(step / 500 + random(&mut state) % 3) % shapes.len()];
+                let kind = match random(&mut state) % 60 {
+                    0 => small + random(&mut state) % (shapes.len() - small),
+                    _ => (step / 500 + random(&mut state) % 3) % small,
+                };
+                let (shape, bytes, pointers) = shapes[kind];
                 let object = program.allocate(shape, bytes);
                 let before = live.range(..object + bytes).next_back();
                 assert!(before.is_none_or(|(at, bytes)| at + bytes <= object), "two objects at {object:#x}");
-                let words = bytes / 8;
-                for word in 0..words {
+                for word in 0..bytes / 8 {
                     let word = (object + word * 8) as *mut usize;
                     // SAFETY: the object is new, and of this size.
                     unsafe {
@@ -110,43 +116,66 @@ fn play(config: SpaceConfig, alone: bool, seed: u64) {
                         word.write(!object);
                     }
                 }
+                let found = heap.owner().find(Address::new(object + bytes - 1));
+                assert_eq!(found.map(|found| found.base), Some(ObjectRef::new(object)));
                 live.insert(object, bytes);
             }
-            52..98 if !live.is_empty() => {
+            52..90 if !live.is_empty() => {
                 let from = live.range(live.keys().next().unwrap() + random(&mut state) % (1 << 22)..).next();
                 let (&object, &bytes) = from.unwrap_or_else(|| live.iter().next().unwrap());
-                for word in 0..bytes / 8 {
-                    // SAFETY: the object is alive.
-                    let found = unsafe { ((object + word * 8) as *const usize).read() };
-                    assert_eq!(found, !object, "someone else has written there");
-                }
+                is_whole(object, bytes);
                 live.remove(&object);
                 program.free(object).unwrap();
                 assert!(program.free(object).is_err());
-                dead.push(object);
+                freed += 1;
             }
-            98 if random(&mut state).is_multiple_of(20) => {
-                program.heap.check().unwrap();
-                assert_eq!(program.heap.objects().len(), live.len());
+            98 if random(&mut state).is_multiple_of(4) => {
+                heap.check().unwrap();
                 match random(&mut state) % 5 {
-                    0 => program.heap.cycle(live.keys().copied()),
-                    3 => program.heap.young_cycle(live.keys().copied()),
-                    1 => program.heap.promote(),
-                    2 => program.heap.owner().flush(),
+                    0 => {
+                        live.retain(|_, _| random(&mut state) % 8 < 5);
+                        heap.cycle(live.keys().copied());
+                    }
+                    1 => heap.promote(),
+                    2 => heap.owner().flush(),
+                    3 => {
+                        let is_old = |object| heap.space.is_old(Address::new(object));
+                        live.retain(|&object, _| is_old(object) || random(&mut state) % 8 < 5);
+                        heap.young_cycle(live.keys().copied());
+                    }
                     _ => {}
+                }
+                // Mostly spans are swept as they are needed.
+                if random(&mut state).is_multiple_of(4) {
+                    heap.space.finish_sweep();
+                    heap.check().unwrap();
+                    assert!(heap.objects().into_keys().eq(live.keys().copied()), "seed {seed}, step {step}");
+                    live.iter().for_each(|(&object, &bytes)| is_whole(object, bytes));
                 }
             }
             _ => {}
         }
     }
-    assert!(dead.len() > 5000);
-    program.heap.check().unwrap();
-    let found: Vec<usize> = program.heap.objects().into_keys().collect();
-    assert_eq!(found, live.keys().copied().collect::<Vec<_>>());
+    assert!(freed > 5000);
+    // Buffers keep their spans from the end of a cycle until the next sweep.
+    for _ in 0..2 {
+        heap.owner().flush();
+        heap.cycle(core::iter::empty());
+        heap.space.finish_sweep();
+        heap.check().unwrap();
+    }
+    assert_eq!((heap.objects().len(), heap.space.stats().in_use), (0, 0));
+}
+
+/// All words of an object are as they were written.
+fn is_whole(object: usize, bytes: usize) {
+    // SAFETY: the object is alive.
+    let words = unsafe { core::slice::from_raw_parts(object as *const usize, bytes / 8) };
+    assert!(words.iter().all(|&word| word == !object), "someone else has written there");
 }
 
 #[test]
-fn random_frees_leave_the_objects_that_were_not_freed() {
+fn the_objects_exist_that_neither_were_freed_nor_died() {
     for seed in 1..=8 {
         play(CONFIG, seed % 2 == 0, seed);
         play(SpaceConfig { clobber: true, single_cells: seed % 4 == 0, ..CONFIG }, seed % 2 == 0, seed + 100);

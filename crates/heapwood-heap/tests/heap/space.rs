@@ -1,17 +1,15 @@
-//! A space without a collector. The test allocates, chooses the live objects and marks them, and compares the existing
-//! objects afterwards with a plain list. The walker must find no violation after every cycle, and must find injected
-//! ones.
+//! A space without a collector: a test allocates, chooses the live objects and marks them. The walker must find no violation
+//! after every cycle.
 
 use heapwood_heap::{
-    Address, AllocBuffer, Collection, GRANULE, MAX_OWN_SHAPES, MAX_SHAPES, MAX_SMALL, ObjectRef, Owner,
-    Refusal, Scan, ScanKind, ShapeId, SizeClass, Space, SpaceConfig, SpaceError, Stopped, ThreadCache,
-    ValidationError,
+    Address, AllocBuffer, Collection, MAX_OWN_SHAPES, MAX_SHAPES, Owner, Refusal, Scan, ShapeId, SizeClass,
+    Space, SpaceConfig, SpaceError, Stopped, ThreadCache, ValidationError,
 };
 use heapwood_layout::program::Builder;
 use heapwood_layout::{Layout, TypeDescriptor};
 use heapwood_os::{MappedArray, SYSTEM};
 use heapwood_pages::{Effort, PAGE_SIZE, PageCount, PageIndex, ScavengePolicy};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 pub(crate) const CONFIG: SpaceConfig = SpaceConfig {
@@ -146,125 +144,6 @@ pub(crate) fn random(state: &mut u64) -> usize {
     *state ^= *state >> 7;
     *state ^= *state << 17;
     (*state >> 20) as usize
-}
-
-fn kinds(heap: &Heap) -> Vec<(ShapeId, usize)> {
-    let masked = |bytes, mask: &[u64]| (bytes, TypeDescriptor::masked(bytes, mask).unwrap());
-    let plain = |bytes| (bytes, TypeDescriptor::no_pointers(bytes).unwrap());
-    [
-        masked(16, &[3]),
-        masked(32, &[5]),
-        masked(48, &[1]),
-        masked(800, &[0, 1 << 20]),
-        masked(MAX_SMALL + 8, &[1]),
-        plain(1),
-        plain(200),
-        plain(5000),
-        plain(MAX_SMALL),
-        plain(MAX_SMALL + 1),
-        plain(100_000),
-    ]
-    .map(|(bytes, d)| (heap.shape(bytes, d), bytes))
-    .to_vec()
-}
-
-/// Random cycles, in which `keep` of 8 objects survive. With `young`, most collections are young.
-fn play(config: SpaceConfig, seed: u64, keep: usize, young: bool) {
-    let heap = Heap::new(config);
-    let kinds = kinds(&heap);
-    let mut state = seed * 2 + 1;
-    let mut live: BTreeMap<usize, (usize, usize)> = BTreeMap::new();
-    let mut old: BTreeSet<usize> = BTreeSet::new();
-    for cycle in 0..if young { 90 } else { 30 } {
-        for _ in 0..random(&mut state) % 1500 {
-            let (shape, bytes) = kinds[match random(&mut state) % 40 {
-                39 => 8 + random(&mut state) % 3,
-                38 => 4,
-                n => [0, 0, 1, 2, 3, 5, 6, 7][n % 8],
-            }];
-            let object = heap.allocate(shape, bytes).unwrap();
-            let reach = SizeClass::of(bytes).map_or(bytes, SizeClass::cell_size);
-            assert!(object.is_multiple_of(GRANULE));
-            let next = live.range(object..).next();
-            assert!(next.is_none_or(|(&at, _)| object + reach <= at), "overlaps the next");
-            let last = live.range(..=object).next_back();
-            assert!(last.is_none_or(|(&at, &(_, reach))| at + reach <= object), "overlaps the one before");
-            let kind = heap.space.layouts().shape(shape).kind();
-            if kind != ScanKind::NoPointers {
-                // SAFETY: the object is new and has this size.
-                let words = unsafe { core::slice::from_raw_parts(object as *const u64, bytes / 8) };
-                assert!(words.iter().all(|&w| w == 0), "a new object is not zero");
-            }
-            // SAFETY: as above.
-            unsafe { (object as *mut u8).write_bytes(0xEE, bytes) };
-            let found = heap.owner().find(Address::new(object + bytes - 1)).unwrap();
-            assert_eq!((found.base, found.bytes), (ObjectRef::new(object), reach));
-            live.insert(object, (bytes, reach));
-        }
-        if random(&mut state).is_multiple_of(8) {
-            heap.owner().flush();
-        }
-        let is_full = !young || heap.space.stats().in_use > 16 << 20;
-        match if is_full { 0 } else { random(&mut state) % 8 } {
-            0 => {
-                live.retain(|_, _| random(&mut state) % 8 < keep);
-                heap.cycle(live.keys().copied());
-            }
-            1 => heap.promote(),
-            _ => {
-                live.retain(|object, _| old.contains(object) || random(&mut state) % 8 < keep);
-                heap.cycle_of(Collection::Young, live.keys().copied().filter(|object| !old.contains(object)));
-            }
-        }
-        old = live.keys().copied().collect();
-        if cycle % 3 == 2 {
-            heap.space.finish_sweep();
-            heap.check().unwrap();
-            let wanted: BTreeMap<usize, usize> = live.iter().map(|(&at, &(_, reach))| (at, reach)).collect();
-            assert_eq!(heap.objects(), wanted);
-        }
-        for (&object, &(bytes, reach)) in &live {
-            assert_eq!(heap.find(object + bytes / 2), Some((object, reach)));
-            // SAFETY: the object is alive.
-            let contents = unsafe { core::slice::from_raw_parts(object as *const u8, bytes) };
-            assert!(contents.iter().all(|&b| b == 0xEE), "contents changed");
-        }
-    }
-    heap.cycle(core::iter::empty());
-    heap.check().unwrap();
-    assert_eq!(heap.objects().len(), 0);
-    // Buffers keep their spans from the end of a cycle until the next sweep.
-    heap.owner().flush();
-    heap.cycle(core::iter::empty());
-    heap.space.finish_sweep();
-    heap.check().unwrap();
-    assert_eq!(heap.space.stats().in_use, 0);
-}
-
-#[test]
-fn exactly_the_marked_objects_exist() {
-    for seed in 1..=10 {
-        play(CONFIG, seed, 1, false);
-        play(CONFIG, seed, 4, false);
-        play(CONFIG, seed, 7, false);
-    }
-}
-
-#[test]
-fn old_objects_stay_until_a_full_collection() {
-    for seed in 1..=10 {
-        play(CONFIG, seed, 1, true);
-        play(CONFIG, seed, 4, true);
-        play(CONFIG, seed, 7, true);
-    }
-}
-
-#[test]
-fn random_cycles_agree_with_clobbering_and_single_cells() {
-    for seed in 1..=4 {
-        play(SpaceConfig { clobber: true, ..CONFIG }, seed, 4, seed % 2 == 0);
-        play(SpaceConfig { clobber: true, single_cells: true, ..CONFIG }, seed, 4, seed % 2 == 0);
-    }
 }
 
 #[test]
