@@ -17,10 +17,6 @@ fn run(example: &str, variable: &str) -> (String, String) {
     (printed, told)
 }
 
-fn prints(example: &str, expected: &str) {
-    assert_eq!(run(example, "").0, expected, "{example}");
-}
-
 /// No example uses the variable.
 #[test]
 fn the_variable_traces_any_program() {
@@ -35,48 +31,41 @@ fn the_variable_traces_any_program() {
 }
 
 #[test]
-fn the_list_example_prints_its_text() {
-    prints(
-        "list",
-        "first Some(999999), sum 499999500000\n\
-         alive: true\n\
-         collected while allocating: true\n\
-         sum 499999500000\n",
-    );
-}
-
-#[test]
-fn the_cache_example_prints_its_text() {
-    prints(
-        "cache",
-        "4000 entries\n\
-         113250 of 300000 requests were made anew\n\
-         evicted pages were collected: true\n",
-    );
-}
-
-#[test]
-fn the_threads_example_prints_its_text() {
-    prints(
-        "threads",
-        "thread 0: 25000 keys, the last Some(299988)\n\
-         thread 1: 25000 keys, the last Some(299997)\n\
-         thread 2: 25000 keys, the last Some(299994)\n\
-         thread 3: 25000 keys, the last Some(299991)\n\
-         collected: true\n",
-    );
-}
-
-#[test]
-fn the_interpreter_example_prints_its_text() {
-    prints(
-        "interpreter",
-        "17711\n\
-         20000100000\n\
-         84\n\
-         error: there is no y\n\
-         error: a number is no function\n\
-         error: the text ends too early\n\
-         collected: true\n",
-    );
+fn examples_print_their_text() {
+    let expected = [
+        (
+            "list",
+            "first Some(999999), sum 499999500000\n\
+             alive: true\n\
+             collected while allocating: true\n\
+             sum 499999500000\n",
+        ),
+        (
+            "cache",
+            "4000 entries\n\
+             113250 of 300000 requests were made anew\n\
+             evicted pages were collected: true\n",
+        ),
+        (
+            "threads",
+            "thread 0: 25000 keys, the last Some(299988)\n\
+             thread 1: 25000 keys, the last Some(299997)\n\
+             thread 2: 25000 keys, the last Some(299994)\n\
+             thread 3: 25000 keys, the last Some(299991)\n\
+             collected: true\n",
+        ),
+        (
+            "interpreter",
+            "17711\n\
+             20000100000\n\
+             84\n\
+             error: there is no y\n\
+             error: a number is no function\n\
+             error: the text ends too early\n\
+             collected: true\n",
+        ),
+    ];
+    for (example, text) in expected {
+        assert_eq!(run(example, "").0, text, "{example}");
+    }
 }

@@ -62,45 +62,27 @@ fn check<'a>(slots: impl Iterator<Item = &'a Slot>, seed: u64) -> usize {
     slots.enumerate().map(|(k, slot)| assert_eq!(*slot.get().unwrap(), seed + k as u64)).count()
 }
 
-fn rounds(config: Config, objects: u64) {
-    let heap = heap(config);
-    let m = heap.attach().unwrap();
-    let tables: Gc<Slice<GcCell<Option<Gc<Table>>>>> = m.alloc_slice(objects as usize, |_| GcCell::new(None));
-    for (k, entry) in tables.iter().enumerate() {
-        let one = m.alloc(table());
-        fill(&m, one.slots(), k as u64 * 1000);
-        entry.set(&m, Some(one));
-    }
-    let big = m.alloc(large());
-    fill(&m, big.table.slots().chain(&big.many), 1 << 40);
-    let slice: Gc<Slice<Table>> = m.alloc_slice(5, |_| table());
-    fill(&m, slice.iter().flat_map(Table::slots), 1 << 50);
-    for _ in 0..3 {
-        m.collect();
-        for (k, entry) in tables.iter().enumerate() {
-            let one = entry.get().unwrap();
-            assert_eq!(check(one.slots(), k as u64 * 1000), 331);
-            assert_eq!((one.small, one.rows[29].number, one.rows[3].cells[9].1), (7, 29, !9));
-        }
-        assert_eq!(check(big.table.slots().chain(&big.many), 1 << 40), 2331);
-        assert_eq!(check(slice.iter().flat_map(Table::slots), 1 << 50), 5 * 331);
-        assert!(big.padding.iter().all(|&word| word == u64::MAX - 7));
-    }
-    // Without the pointers all of it dies, except for stale words on the stack.
-    let before = heap.stats().live_objects;
-    for entry in tables.iter() {
-        entry.set(&m, None);
-    }
-    m.collect();
-    let gone = before - heap.stats().live_objects;
-    assert!(gone as u64 >= (objects - 2) * 332, "{gone}");
-}
-
 #[test]
 fn targets_of_large_types_live() {
-    rounds(Config::default(), 200);
-    rounds(Config::default().verify(true), 4);
-    rounds(Config::default().limit(64 << 20).percent(20), 100);
+    for config in [Config::default(), Config::default().verify(true)] {
+        let heap = heap(config);
+        let m = heap.attach().unwrap();
+        let big = m.alloc(large());
+        fill(&m, big.table.slots().chain(&big.many), 1 << 40);
+        let slice: Gc<Slice<Table>> = m.alloc_slice(5, |_| table());
+        fill(&m, slice.iter().flat_map(Table::slots), 1 << 50);
+        for _ in 0..3 {
+            m.collect();
+            assert_eq!(check(big.table.slots().chain(&big.many), 1 << 40), 2331);
+            assert_eq!(check(slice.iter().flat_map(Table::slots), 1 << 50), 5 * 331);
+        }
+        // Without the pointers all of it dies, except for stale words on the stack.
+        let before = heap.stats().live_objects;
+        big.many.iter().for_each(|slot| slot.set(&m, None));
+        m.collect();
+        let gone = before - heap.stats().live_objects;
+        assert!(gone >= 1990, "{gone}");
+    }
 }
 
 #[test]

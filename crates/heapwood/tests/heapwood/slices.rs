@@ -21,22 +21,9 @@ fn slices_of_data_of_every_length_come_back_as_written() {
         assert!(words.iter().enumerate().all(|(i, &w)| w == i as u64 * 3));
         assert!(triples.iter().enumerate().all(|(i, &t)| t == [i as u16, 1, 2]));
         assert_eq!(size_of_val(&bytes), 8, "a pointer to a slice is one word");
+        assert_eq!(&m.alloc_copy(&bytes)[..], &bytes[..]);
     }
-}
-
-#[test]
-fn copies_equal_their_source() {
-    let heap = heap(SMALL);
-    let m = heap.attach().unwrap();
-    let text = "Heapwood holds what its makers thought worth keeping. ".repeat(1000);
-    for len in [0, 1, 7, 8, 100, text.len()] {
-        let copy = m.alloc_copy(&text.as_bytes()[..len]);
-        m.collect();
-        assert_eq!(&copy[..], &text.as_bytes()[..len]);
-    }
-    let pairs = m.alloc_copy(&[(1u8, 2u64), (3, 4)]);
-    assert_eq!(pairs[1], (3, 4));
-    assert_eq!(format!("{:?}", m.alloc_copy(&[1, 2, 3])), "[1, 2, 3]");
+    assert_eq!(format!("{:?}", m.alloc_copy(&[(1u8, 2u64), (3, 4)])), "[(1, 2), (3, 4)]");
 }
 
 #[derive(Trace)]
