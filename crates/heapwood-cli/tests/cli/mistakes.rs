@@ -169,59 +169,24 @@ fn numbers_that_are_not_text_are_errors() {
 
 #[test]
 fn the_help_names_everything() {
-    let help = output("run --help");
-    for word in [
-        "trees",
-        "gcbench",
-        "churn",
-        "mixed",
-        "mark",
-        "graph",
-        "map",
-        "--percent",
-        "--limit",
-        "--verify",
-        "--json",
-        "64MiB",
-        "150",
+    for (args, words) in [
+        (
+            "run --help",
+            "trees gcbench churn mixed mark graph map --percent --limit --verify --json 64MiB 150 21 20000000 4000000 \
+             8000000",
+        ),
+        (
+            "bench --help",
+            "trees gcbench churn mixed mark graph map 21 20000000 4000000 --peers java-serial none --runs --json --plot \
+             --peers-dir --build-dir 130 median",
+        ),
+        ("doctor --help", "--json ok note warning 0 2"),
+        ("--help", "run bench doctor --help --version"),
     ] {
-        assert!(help.contains(word), "{word} is missing:\n{help}");
-    }
-    for default in ["21", "20000000", "4000000", "8000000"] {
-        assert!(help.contains(default), "{default} is missing:\n{help}");
-    }
-    let help = output("bench --help");
-    for word in [
-        "trees",
-        "gcbench",
-        "churn",
-        "mixed",
-        "mark",
-        "graph",
-        "map",
-        "21",
-        "20000000",
-        "4000000",
-        "--peers",
-        "java-serial",
-        "none",
-        "--runs",
-        "--json",
-        "--plot",
-        "--peers-dir",
-        "--build-dir",
-        "130",
-        "median",
-    ] {
-        assert!(help.contains(word), "{word} is missing:\n{help}");
-    }
-    let help = output("doctor --help");
-    for word in ["--json", "ok", "note", "warning", "0", "2"] {
-        assert!(help.contains(word), "{word} is missing:\n{help}");
-    }
-    let help = output("--help");
-    for word in ["run", "bench", "doctor", "--help", "--version"] {
-        assert!(help.contains(word), "{word} is missing:\n{help}");
+        let help = output(args);
+        for word in words.split(' ') {
+            assert!(help.contains(word), "{args}: {word} is missing:\n{help}");
+        }
     }
     assert_eq!(output("--version"), format!("heapwood {}\n", env!("CARGO_PKG_VERSION")));
 }

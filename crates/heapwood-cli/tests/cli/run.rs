@@ -35,22 +35,9 @@ fn trees_prints_the_table() {
 #[test]
 fn trees_have_json() {
     let figures = json("run trees 8");
-    for key in [
-        "n",
-        "wall_s",
-        "user_s",
-        "sys_s",
-        "max_rss_bytes",
-        "minor_faults",
-        "collections",
-        "pause_p50_us",
-        "stop_max_us",
-        "mark_max_us",
-        "pause_p99_us",
-        "pause_max_us",
-        "gc_cpu_share",
-        "heap_live_bytes",
-    ] {
+    let keys = "n wall_s user_s sys_s max_rss_bytes minor_faults collections pause_p50_us stop_max_us mark_max_us \
+                pause_p99_us pause_max_us gc_cpu_share heap_live_bytes";
+    for key in keys.split(' ') {
         assert!(figures[key].is_number(), "{key}: {figures}");
     }
     assert_eq!((&figures["workload"], &figures["n"]), (&json!("trees"), &json!(8)));
