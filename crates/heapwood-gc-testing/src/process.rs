@@ -207,25 +207,4 @@ mod tests {
         let text = quoted.downcast::<String>().unwrap();
         assert!(text.contains("exit status: 101") && text.contains("said in the child"), "{text}");
     }
-
-    #[test]
-    fn the_signal_that_ends_a_child_is_named() {
-        let child = Child::new().run(|| std::process::abort());
-        assert!(child.to_string().contains("SIGABRT"), "{child}");
-    }
-
-    #[test]
-    fn bodies_of_one_call_are_told_apart() {
-        for number in 0..3 {
-            let child = Child::new().called(number).with("HEAPWOOD", "percent=1").run(|| {
-                println!("number {number}, {}", std::env::var("HEAPWOOD").unwrap());
-            });
-            assert!(child.well().out.contains(&format!("number {number}, percent=1")));
-        }
-    }
-
-    #[test]
-    fn a_forked_process_ends_with_the_number_of_its_function() {
-        in_child(|| assert_eq!([forked(|| 7), forked(|| panic!())], [7 << 8, 101 << 8]));
-    }
 }

@@ -167,20 +167,4 @@ mod tests {
             }
         }
     }
-
-    #[test]
-    fn full_collections_are_those_that_swap_the_sides() {
-        let young = YoungPart::Promote;
-        let all = [
-            (PauseKind::Full, Full, true),
-            (PauseKind::Young { deadline: 1 }, Young, false),
-            (PauseKind::Promote, Young, false),
-            (PauseKind::InitialMark(young), Young, false),
-            (PauseKind::FinalMark(young), Full, false),
-            (PauseKind::FinalMark(YoungPart::Mark { deadline: 1 }), Full, false),
-        ];
-        for (pause, collection, exact) in all {
-            assert_eq!((pause.collection(), pause.is_exact()), (collection, exact));
-        }
-    }
 }

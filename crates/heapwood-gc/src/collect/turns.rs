@@ -64,6 +64,7 @@ mod model {
     //! marks: it gives the lock up only since somebody waits, and ends when all collections have been.
 
     use super::*;
+    use crate::mutator::model::fails::fails;
     use heapwood_os::Lock;
     use heapwood_os::threads::lock_order::UNORDERED;
     use loom::cell::UnsafeCell;
@@ -147,35 +148,13 @@ mod model {
         model(2, How::Counted);
     }
 
-    /// Shows that the model can fail. loom's panics about threads that do not go on end a process.
-    fn fails(child: &str, saying: &str) {
-        let child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args([&format!("collect::turns::model::{child}"), "--exact", "--ignored"])
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
-        assert!(!child.status.success() && said.contains(saying), "{said}");
-    }
-
     #[test]
     fn a_collection_that_does_not_count_itself_never_comes() {
-        fails("child_does_not_count", "Model exceeded maximum number of branches");
+        fails("Model exceeded maximum number of branches", || model(1, How::Uncounted));
     }
 
     #[test]
     fn a_collection_that_wakes_nobody_leaves_the_marker_asleep() {
-        fails("child_wakes_nobody", "deadlock");
-    }
-
-    #[test]
-    #[ignore = "does not end: run in a process of its own by a test above"]
-    fn child_does_not_count() {
-        model(1, How::Uncounted);
-    }
-
-    #[test]
-    #[ignore = "deadlocks: run in a process of its own by a test above"]
-    fn child_wakes_nobody() {
-        model(1, How::WithoutWaking);
+        fails("deadlock", || model(1, How::WithoutWaking));
     }
 }

@@ -112,20 +112,6 @@ impl Index {
         }
         (at != NONE).then_some(at)
     }
-
-    /// How many buckets it has, and how many steps it takes to find each entry once.
-    #[cfg(all(test, not(loom)))]
-    pub(super) fn steps(&self, entries: &Entries) -> (usize, usize) {
-        let mut steps = 0;
-        for bucket in 0..self.buckets.get() {
-            let (mut at, mut length) = (self.head(bucket).get(), 0);
-            while at != NONE {
-                (at, length) = (entries.get(at).chain.get(), length + 1);
-                steps += length;
-            }
-        }
-        (self.buckets.get(), steps)
-    }
 }
 
 impl Mapped for Index {

@@ -101,25 +101,3 @@ impl Mapped for PutOff {
         self.calls.for_each_mapping(f);
     }
 }
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_come_back_last_first_however_many() {
-        let mut calls = PutOff::new(&heapwood_os::SYSTEM);
-        assert!(calls.pop().is_none());
-        for round in 0..3 {
-            for object in 0..200_000 {
-                calls.push(Call { object, size: round, data: !object });
-            }
-            for object in (0..200_000).rev() {
-                let call = calls.pop().unwrap();
-                assert_eq!((call.object, call.size, call.data), (object, round, !object));
-            }
-            assert!(calls.pop().is_none());
-            calls.trim();
-        }
-    }
-}

@@ -69,31 +69,3 @@ impl<'a, T: Copy, const N: usize> Ring<'a, T, N> {
         unsafe { place.assume_init() }
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::VecDeque;
-
-    #[test]
-    fn a_ring_is_a_bounded_queue() {
-        let mut places = [MaybeUninit::uninit(); 4];
-        let mut ring = Ring::new(&mut places);
-        let mut queue = VecDeque::new();
-        for step in 0..1000 {
-            // At first more values come in than go out, then fewer.
-            if step * 7 % 10 < if step % 100 < 50 { 7 } else { 3 } {
-                if ring.is_full() {
-                    assert_eq!(Some(ring.replace(step)), queue.pop_front());
-                } else {
-                    ring.push(step);
-                }
-                queue.push_back(step);
-            } else if !ring.is_empty() {
-                assert_eq!(Some(ring.pop()), queue.pop_front());
-            }
-            assert_eq!((ring.len(), ring.is_empty()), (queue.len(), queue.is_empty()));
-            assert_eq!(ring.is_full(), queue.len() == 4);
-        }
-    }
-}

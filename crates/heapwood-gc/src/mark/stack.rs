@@ -240,25 +240,6 @@ mod tests {
     use heapwood_os_testing::faulty::Faulty;
 
     #[test]
-    fn a_full_stack_refuses_and_keeps_what_it_has() {
-        let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 3).unwrap();
-        assert!(s.push(1) && s.push(2) && s.push(3) && !s.push(4));
-        assert_eq!((s.pop(), s.pop(), s.pop(), s.pop()), (Some(3), Some(2), Some(1), None));
-    }
-
-    #[test]
-    fn a_stack_commits_what_it_needs_and_doubles() {
-        let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 100_000).unwrap();
-        assert_eq!(s.committed * size_of::<usize>(), FIRST_BYTES);
-        for i in 0..100_000 {
-            assert!(s.push(i));
-            assert!(i < s.committed && s.committed <= (FIRST_BYTES / size_of::<usize>()).max(2 * i));
-        }
-        assert!(!s.push(0));
-        (0..100_000).rev().for_each(|i| assert_eq!(s.pop(), Some(i)));
-    }
-
-    #[test]
     fn a_stack_whose_growth_is_refused_is_full_until_it_is_trimmed() {
         static KERNEL: Faulty = Faulty::new();
         let mut s = Bounded::<usize>::new(&KERNEL, 1 << 20).unwrap();
@@ -275,39 +256,5 @@ mod tests {
         s.trim();
         assert!((0..=first).all(|i| s.push(i)));
         assert_eq!(s.committed, 2 * first);
-    }
-
-    #[test]
-    fn room_for_some_is_made_before_the_top_reaches_it() {
-        let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 1 << 20).unwrap();
-        let bound = s.room_for(64);
-        while s.top() < bound {
-            s.push(0);
-        }
-        s.reserve(64);
-        assert!(s.top() < s.room_for(64));
-        // A smaller stack cannot make room.
-        let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 3).unwrap();
-        s.reserve(64);
-        assert!(s.top() >= s.room_for(64));
-    }
-
-    #[test]
-    fn a_deep_stack_gives_its_memory_back() {
-        let mut s = Bounded::<usize>::new(&heapwood_os::SYSTEM, 1 << 20).unwrap();
-        assert!((1..1 << 18).all(|i| s.push(i)));
-        while s.pop().is_some() {}
-        s.trim();
-        // SAFETY: committed above.
-        assert_eq!(unsafe { (s.memory.at(KEEP - 1).read(), s.memory.at(KEEP).read()) }, (KEEP, 0));
-    }
-
-    #[test]
-    fn stacks_are_as_large_as_the_reservation_may_need() {
-        let edges =
-            |reservation| MarkStacks::usual(&heapwood_os::SYSTEM, reservation).unwrap().edges.memory.len();
-        assert_eq!(edges(64 << 20), 1 << 20);
-        assert_eq!(edges(64 << 30), USUAL_EDGES);
-        assert_eq!(edges(0), LEAST_EDGES);
     }
 }

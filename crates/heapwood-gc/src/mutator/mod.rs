@@ -28,7 +28,7 @@
 pub(crate) mod barrier;
 pub(crate) mod interrupt;
 #[cfg(all(test, loom))]
-mod model;
+pub(crate) mod model;
 pub(crate) mod no_preempt;
 pub(crate) mod region;
 pub(crate) mod registry;

@@ -58,26 +58,3 @@ impl Regions {
         self.emptied.set(self.seen.get());
     }
 }
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_that_is_in_a_region_for_two_looks_is_emptied_once() {
-        let regions = Regions::new();
-        assert_eq!(regions.look(1, false), Found::Nothing);
-        regions.begin();
-        assert_eq!([regions.look(2, true), regions.look(2, true)], [Found::Recent, Found::Nothing]);
-        regions.begin();
-        assert_eq!(regions.look(3, true), Found::Recent, "another region");
-        assert_eq!(regions.look(4, false), Found::Nothing, "it runs");
-        assert_eq!(regions.look(5, true), Found::Recent, "it ran at the last look");
-        assert_eq!(regions.look(6, true), Found::Idle);
-        assert_eq!(regions.look(7, true), Found::Idle, "it was not emptied");
-        regions.emptied();
-        assert_eq!(regions.look(8, true), Found::Nothing);
-        regions.begin();
-        assert_eq!([regions.look(9, true), regions.look(10, true)], [Found::Recent, Found::Idle]);
-    }
-}

@@ -136,67 +136,6 @@ mod model {
         model([0, 5], true);
     }
 
-    /// How a chunk goes from a mutator to the marker: of the product's ways this is only the last step, without its lock.
-    #[derive(Clone, Copy)]
-    enum HandOver {
-        Released,
-        Relaxed,
-    }
-
-    /// A mutator fills a chunk and gives it to a marker, which reads it.
-    fn a_chunk_is_handed_over(how: HandOver) {
-        loom::model(move || {
-            let world = World { log: MarkingLog::new(), buffers: [ShadeBuffer::new(), ShadeBuffer::new()] };
-            world.log.begin(&SYSTEM, None, (1 << 30, 0)).unwrap();
-            let world = Arc::new((world, loom::sync::atomic::AtomicUsize::new(0)));
-            let theirs = world.clone();
-            let mutator = loom::thread::spawn(move || {
-                let (World { log, buffers }, given) = &*theirs;
-                (1..=CHUNK_ENTRIES).for_each(|i| assert!(buffers[0].push(log, i)));
-                let chunk = buffers[0].take().unwrap().into_memory();
-                let order = match how {
-                    HandOver::Released => Ordering::Release,
-                    HandOver::Relaxed => Ordering::Relaxed,
-                };
-                given.store(chunk.expose_provenance(), order);
-            });
-            let (World { log, .. }, given) = &*world;
-            let given = given.load(Ordering::Acquire);
-            if given != 0 {
-                let memory = core::ptr::with_exposed_provenance(given);
-                // SAFETY: the mutator has written all entries, and gave it up; the property under test is that this is seen.
-                log.hand_in(unsafe { Chunk::filled(memory, CHUNK_ENTRIES) });
-                let mut found = Vec::new();
-                take_all(log, &mut found);
-                assert_eq!(found, (1..=CHUNK_ENTRIES).collect::<Vec<_>>());
-            }
-            mutator.join().unwrap();
-        });
-    }
-
-    #[test]
-    fn a_chunk_that_is_released_is_read_whole() {
-        a_chunk_is_handed_over(HandOver::Released);
-    }
-
-    /// Shows that the model can fail: a chunk that goes without a release is read before it is written. loom's panic may end a
-    /// process.
-    #[test]
-    fn a_chunk_that_is_not_released_is_noticed() {
-        let child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args(["mutator::shade_buffer::model::child_hands_over_relaxed", "--exact", "--ignored"])
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
-        assert!(!child.status.success() && said.contains("Causality violation"), "{said}");
-    }
-
-    #[test]
-    #[ignore = "fails, as it must: run in a process of its own by the test above"]
-    fn child_hands_over_relaxed() {
-        a_chunk_is_handed_over(HandOver::Relaxed);
-    }
-
     /// Shows that the model can fail: without the hand-over at the end it finds objects missing.
     #[test]
     #[should_panic(expected = "each object comes once")]

@@ -242,51 +242,6 @@ mod tests {
     }
 
     #[test]
-    fn what_two_mutators_note_is_all_there_and_once() {
-        let set = RememberedSet::new(&SYSTEM, 1 << 30).unwrap();
-        let buffers = [StoreBuffer::new(), StoreBuffer::new()];
-        let mut wanted = Vec::new();
-        for round in 1..3000usize {
-            let buffer = &buffers[round % 2];
-            match round % 5 {
-                0 => {
-                    buffer.object(&set, round * 16);
-                    wanted.push(RememberedEntry::Object(round * 16));
-                }
-                1 => {
-                    // A range that grows is one entry.
-                    buffer.words(&set, round * 64, round * 64 + 8);
-                    buffer.words(&set, round * 64 + 8, round * 64 + 24);
-                    wanted.push(RememberedEntry::Words(round * 64, round * 64 + 24));
-                }
-                _ => {
-                    buffer.slot(&set, round * 8);
-                    buffer.slot(&set, round * 8);
-                    wanted.push(RememberedEntry::Slot(round * 8));
-                }
-            }
-        }
-        buffers.iter().for_each(StoreBuffer::close);
-        let mut found = entries(&set);
-        let key = |entry: &RememberedEntry| match *entry {
-            RememberedEntry::Slot(at) => (at, 0),
-            RememberedEntry::Object(at) => (at, 1),
-            RememberedEntry::Words(at, end) => (at, end),
-        };
-        found.sort_by_key(key);
-        wanted.sort_by_key(key);
-        assert_eq!(found, wanted);
-        assert!(!set.has_overflowed());
-        buffers.iter().for_each(StoreBuffer::forget);
-        set.clear(0);
-        assert!(entries(&set).is_empty());
-        // An entry of the last cycle is remembered again.
-        buffers[0].slot(&set, 8 * 2);
-        buffers[0].close();
-        assert_eq!(entries(&set), [RememberedEntry::Slot(16)]);
-    }
-
-    #[test]
     fn a_full_set_says_so() {
         let set = RememberedSet::new(&SYSTEM, 1 << 30).unwrap();
         let buffer = StoreBuffer::new();

@@ -124,31 +124,3 @@ impl Times {
         self.ended.since(self.requested).wall
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(wall: u64, cpu: u64) -> Moment {
-        Moment { wall, cpu }
-    }
-
-    #[test]
-    fn every_moment_of_a_collection_is_in_one_phase() {
-        let swept = |collector_ns| ReclaimTimes { collector_ns, sweep_ns: 1000, ..ReclaimTimes::default() };
-        let times = Times {
-            last_ended: 0,
-            began: at(100, 10),
-            requested: at(160, 60),
-            stopped: at(190, 65),
-            marking: at(200, 75),
-            marked: at(290, 160),
-            ended: at(300, 166),
-            awaited: None,
-            helped: (80, 1),
-            reclaimed: [swept(7), swept(37)],
-        };
-        assert_eq!((times.prep(), times.stop(), times.mark(), times.pause()), (70, 30, 100, 140));
-        assert_eq!(times.prep() + 30 + times.mark(), 200, "30 were swept");
-    }
-}

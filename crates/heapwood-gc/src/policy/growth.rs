@@ -155,41 +155,4 @@ mod tests {
         let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, 150, ONE, spent(50)) / MIB).collect();
         assert_eq!(rooms, [6, 12, 24, 31, 31]);
     }
-
-    #[test]
-    fn room_grows_with_mutators() {
-        let mut growth = Growth::new(4 * MIB);
-        assert_eq!(growth.after_full(MIB, 150, 2, spent(1)), LEAST);
-        let rooms: Vec<_> = (0..5).map(|_| growth.after_full(MIB, 150, 2, spent(50)) / MIB).collect();
-        assert_eq!(rooms, [6, 12, 24, 48, 63]);
-        assert_eq!(most(0, 150, 64), 64 * SMALL);
-    }
-
-    #[test]
-    fn large_heaps_grow_by_a_smaller_part() {
-        assert_eq!(most(256 * MIB, 150, 1) / MIB, 384);
-        assert_eq!(most(16 << 30, 150, 1) >> 30, 12);
-        assert_eq!(most(100 << 30, 150, 1) >> 30, 50);
-        assert_eq!((most(0, 150, 1), most(0, 1000, 1), most(0, 75, 1)), (SMALL, SMALL, SMALL / 2));
-    }
-
-    #[test]
-    fn a_heap_that_has_become_small_is_small() {
-        let mut growth = Growth::new(4 * MIB);
-        (0..6).for_each(|_| _ = growth.after_full(100 * MIB, 150, ONE, spent(40)));
-        assert_eq!(growth.after_full(2 * MIB, 150, ONE, spent(40)) / MIB, 6);
-        assert_eq!(growth.after_full(MIB / 2, 150, ONE, spent(7)), LEAST);
-    }
-
-    #[test]
-    fn programs_that_grow_are_looked_at_seldom() {
-        let mut growth = Growth::new(4 * MIB);
-        let freed_little = Spent { freed: 0, ..spent(20) };
-        let mut live = 4 * MIB;
-        let goals = (0..5).map(|_| {
-            live += growth.after_full(live, 150, ONE, freed_little);
-            live / MIB
-        });
-        assert_eq!(goals.collect::<Vec<_>>(), [13, 32, 81, 203, 507]);
-    }
 }

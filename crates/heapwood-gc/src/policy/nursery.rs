@@ -475,37 +475,6 @@ mod tests {
     }
 
     #[test]
-    fn in_a_large_heap_young_collections_are_tried_before_the_next_full_one() {
-        let mut nursery = Nursery::new(Generational::Auto);
-        nursery.after_full(FULL, false);
-        play(&mut nursery, 95, 2);
-        let mut tries = Vec::new();
-        for _ in 0..6 {
-            assert!(!nursery.is_on());
-            tries.push((nursery.budget(0, 4096 * MIB, 1) / MIB, nursery.next()));
-            let State::BackingOff { bytes, .. } = nursery.state else { unreachable!() };
-            nursery.after_promotion(bytes, false);
-            assert_eq!(
-                (nursery.budget(0, 4096 * MIB, 1), nursery.next()),
-                (nursery.size, NextCollection::Young)
-            );
-            play(&mut nursery, 95, 1);
-        }
-        let sizes = [32, 64, 128, 256, 512, 512];
-        assert_eq!(tries, sizes.map(|size| (size, NextCollection::Promotion)));
-        // What was allocated before a full collection counts; and with little room that comes first.
-        nursery.after_full(FULL, false);
-        assert_eq!(
-            (nursery.budget(0, 4096 * MIB, 1), nursery.next()),
-            (412 * MIB, NextCollection::Promotion)
-        );
-        assert_eq!((nursery.budget(0, 500 * MIB, 1), nursery.next()), (500 * MIB, NextCollection::Full));
-        // Where the last full one could not remember enough, it did not end the rest.
-        nursery.after_full(FULL, true);
-        assert_eq!(nursery.budget(0, 4096 * MIB, 1), 412 * MIB);
-    }
-
-    #[test]
     fn a_program_that_stores_all_the_time_pays_for_its_barrier() {
         let mut nursery = Nursery::new(Generational::Auto);
         nursery.after_full(FULL, false);
@@ -528,51 +497,5 @@ mod tests {
         // The allocation that was due for a young one does not wait for a full one.
         nursery.after_promotion(nursery.size, true);
         assert!(!nursery.is_on());
-    }
-
-    /// A heap promotes in parts, and otherwise collects as one that does not: the same tries after the same allocation.
-    #[test]
-    fn promotions_in_parts_change_nothing_else() {
-        for (room, percent) in [(4096 * MIB, 95), (40 * MIB, 95), (100 * MIB, 95), (4096 * MIB, 5)] {
-            let played = |in_parts: bool| {
-                let mut nursery = Nursery::new(Generational::Auto);
-                let (mut others, mut parts, mut allocated, mut since_full) = (Vec::new(), 0, 0, 0);
-                for _ in 0..2_000 {
-                    let mut budget = nursery.budget(since_full, room, 1);
-                    if in_parts {
-                        budget = nursery.part_of_budget(budget);
-                        assert!(nursery.is_on() || budget <= MOST_PROMOTED);
-                    }
-                    (allocated, since_full) = (allocated + budget, since_full + budget);
-                    match nursery.next() {
-                        NextCollection::Full => {
-                            nursery.after_full(Efficiency { allocated: budget, ..FULL }, false);
-                            since_full = 0;
-                            others.push((NextCollection::Full, allocated));
-                        }
-                        NextCollection::Young => {
-                            nursery.after_young(young(&nursery, percent), 0);
-                            others.push((NextCollection::Young, allocated));
-                        }
-                        NextCollection::Promotion | NextCollection::PromotionInPart => {
-                            nursery.after_promotion(budget, false);
-                            parts += 1;
-                        }
-                    }
-                    if allocated > 8192 * MIB {
-                        break;
-                    }
-                }
-                (others, parts)
-            };
-            let ((whole, few), (parts, many)) = (played(false), played(true));
-            let length = whole.len().min(parts.len());
-            assert!(length > 10 || percent == 95 && length > 4, "{room} {length}");
-            for (whole, part) in whole.iter().zip(&parts) {
-                assert_eq!(whole.0, part.0, "room {room}, {percent}");
-                assert!(whole.1.abs_diff(part.1) < MIB, "room {room}, {percent}: {whole:?} {part:?}");
-            }
-            assert!(percent == 5 || many > few, "{many} {few}");
-        }
     }
 }

@@ -65,32 +65,3 @@ impl Mapped for ChangedHandles {
         self.blocks.for_each_mapping(f);
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::super::handles::Handles;
-    use super::*;
-    use heapwood_os::SYSTEM;
-
-    #[test]
-    fn blocks_change_with_their_handles_until_that_is_forgotten() {
-        let mut handles = Handles::new(&SYSTEM, 16 * BLOCK).unwrap();
-        let changed = ChangedHandles::new(&SYSTEM, handles.slots()).unwrap();
-        let all: Vec<_> = (0..10 * BLOCK).map(|i| handles.new_handle(i * 16 + 16).unwrap()).collect();
-        let seen = || {
-            let mut blocks = Vec::new();
-            changed.for_each_block(|at, words| {
-                assert_eq!(words, BLOCK);
-                blocks.push((at - handles.slots().start) / WORD / BLOCK);
-            });
-            blocks
-        };
-        assert!(seen().is_empty());
-        for index in [0, 3 * BLOCK - 1, 9 * BLOCK, 9 * BLOCK + 1] {
-            changed.note(all[index]);
-        }
-        assert_eq!(seen(), [0, 2, 9]);
-        changed.forget();
-        assert!(seen().is_empty());
-    }
-}

@@ -188,19 +188,6 @@ impl Handles {
             block += 1;
         }
     }
-
-    #[cfg(test)]
-    fn for_each(&self, mut f: impl FnMut(usize)) {
-        self.for_each_block(|address, words| {
-            let first = (address - self.slots.as_ptr() as usize) / WORD;
-            for index in first..first + words {
-                let value = self.slot(index).load(Ordering::Relaxed);
-                if value != 0 && !is_free(value) {
-                    f(value);
-                }
-            }
-        });
-    }
 }
 
 impl Mapped for Handles {
@@ -213,59 +200,6 @@ impl Mapped for Handles {
 mod tests {
     use super::*;
     use heapwood_os::SYSTEM;
-
-    #[test]
-    fn freed_handles_are_used_again_and_not_freed_twice() {
-        let mut handles = Handles::new(&SYSTEM, MAX_HANDLES).unwrap();
-        let all: Vec<_> = (0..10_000).map(|i| handles.new_handle(i * 16).unwrap()).collect();
-        assert!(handles.free_handle(all[7]));
-        assert!(!handles.free_handle(all[7]));
-        assert!(handles.free_handle(all[9000]));
-        let again = handles.new_handle(32).unwrap();
-        assert_eq!(again, all[9000]);
-        let mut sum = 0;
-        handles.for_each(|o| sum += o);
-        assert_eq!(sum, (0..10_000).map(|i| i * 16).sum::<usize>() - 7 * 16 - 9000 * 16 + 32);
-        assert_eq!(handles.held(), 9_999);
-    }
-
-    #[test]
-    fn blocks_without_handles_are_passed_over() {
-        let mut handles = Handles::new(&SYSTEM, MAX_HANDLES).unwrap();
-        let all: Vec<_> = (0..10 * BLOCK).map(|i| handles.new_handle(i * 16 + 16).unwrap()).collect();
-        let blocks = |handles: &Handles| {
-            let mut seen = Vec::new();
-            handles.for_each_block(|address, words| {
-                let offset = address - handles.slots.as_ptr() as usize;
-                seen.push((offset / WORD / BLOCK, words));
-            });
-            seen
-        };
-        assert_eq!(blocks(&handles), [(0, 10 * BLOCK)]);
-        for &handle in all[2 * BLOCK..3 * BLOCK].iter().chain(&all[9 * BLOCK..]) {
-            assert!(handles.free_handle(handle));
-        }
-        // A block with one handle is walked.
-        all[5 * BLOCK + 1..6 * BLOCK].iter().for_each(|&handle| assert!(handles.free_handle(handle)));
-        assert_eq!(blocks(&handles), [(0, 2 * BLOCK), (3, 6 * BLOCK)]);
-        let mut n = 0;
-        handles.for_each(|object| n += usize::from(object.is_multiple_of(16)));
-        assert_eq!((n, handles.held()), (7 * BLOCK + 1, 7 * BLOCK + 1));
-        // The word of a free slot is no address.
-        handles.for_each_block(|address, words| {
-            for i in 0..words {
-                // SAFETY: the words of blocks may be read.
-                let word = unsafe { (address as *const usize).add(i).read() };
-                assert!(word.is_multiple_of(16) || word <= NONE << 1 | 1);
-            }
-        });
-        all[..9 * BLOCK].iter().for_each(|&handle| _ = handles.free_handle(handle));
-        assert_eq!((blocks(&handles), handles.held()), (vec![], 0));
-        // The last block in use need not be full.
-        let mut few = Handles::new(&SYSTEM, 1).unwrap();
-        few.new_handle(16).unwrap();
-        assert_eq!(blocks(&few), [(0, 1)]);
-    }
 
     #[test]
     fn a_full_table_says_so_and_how_many_it_holds() {

@@ -119,24 +119,6 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_counts_with_its_displacement_alone() {
-        let rules = AmbiguousWords::new();
-        rules.set_interior(false);
-        for displacement in [1, 17, 40, 4095, 3, 6] {
-            rules.register_displacement(displacement).unwrap();
-        }
-        let counts = |bytes: usize| {
-            let code = rules.code(bytes);
-            code != 0 && rules.counts(code, bytes & !(GRANULE - 1))
-        };
-        let all: Vec<_> = (0..8192).filter(|&bytes| counts(bytes)).collect();
-        assert_eq!(all, [0, 1, 3, 6, 17, 40, 4095]);
-        assert!(all.iter().all(|&bytes| rules.counts_for(1 << 20 | bytes, 1 << 20)));
-        assert!(!rules.counts_for((1 << 20) + 2, 1 << 20));
-        assert!(rules.counts(ANY, 77) && rules.register_displacement(4096).is_err());
-    }
-
-    #[test]
     fn many_remainders_share_a_code_and_none_is_lost() {
         let rules = AmbiguousWords::new();
         let wanted = |bytes: usize| bytes % 48 < 16;

@@ -91,37 +91,3 @@ impl FullCollections {
         self.ended.store(cycles.full_collections(), Ordering::Relaxed);
     }
 }
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use heapwood_heap::Collection;
-
-    #[test]
-    fn a_request_is_met_by_the_first_full_collection_that_begins_after_it() {
-        let (cycles, full) = (Cycles::new(0), FullCollections::default());
-        assert!(!full.is_owed() && !full.is_due() && full.knows(0) && !full.knows(1));
-        let [first, same] = [(); 2].map(|()| full.ask(&cycles, false));
-        // A marking has begun: what is dropped now it may keep.
-        let later = full.ask(&cycles, true);
-        assert_eq!((first, same, later), (1, 1, 2));
-        assert!(full.is_owed() && full.knows(2) && !full.knows(3));
-        cycles.count_collection(Collection::Young, 0);
-        full.tell_ended(&cycles);
-        assert!(!full.has_ended(first));
-        for (number, owed) in [(1, true), (2, false)] {
-            cycles.count_collection(Collection::Full, 0);
-            assert!(!full.has_ended(number), "its figures are not told yet");
-            full.tell_ended(&cycles);
-            assert!(full.has_ended(number) && full.is_owed() == owed);
-        }
-        let last = full.ask(&cycles, false);
-        full.leave_to_allocation(last);
-        assert!(full.is_due());
-        full.sleep_until_ended(last, || true);
-        cycles.count_collection(Collection::Full, 0);
-        full.resume_in_child(&cycles);
-        assert!(!full.is_due() && !full.is_owed());
-        full.sleep_until_ended(last, || false);
-    }
-}

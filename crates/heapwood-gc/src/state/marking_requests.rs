@@ -88,32 +88,3 @@ impl MarkingRequests {
         self.word.load(Ordering::Relaxed) & STOP != 0
     }
 }
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_request_that_wants_most_is_taken_and_the_others_with_it() {
-        let requests = MarkingRequests::default();
-        let all = [
-            (&[MarkingRequests::ask as fn(&_)] as &[_], MarkingRequest::IfAsked, false),
-            (&[MarkingRequests::go_on, MarkingRequests::ask], MarkingRequest::GoOn, true),
-            (
-                &[MarkingRequests::go_on, MarkingRequests::start, MarkingRequests::ask],
-                MarkingRequest::Begin,
-                true,
-            ),
-            (&[MarkingRequests::start], MarkingRequest::Begin, true),
-        ];
-        for (asked, taken, is_wanted) in all {
-            asked.iter().for_each(|ask| ask(&requests));
-            assert_eq!(requests.is_wanted(), is_wanted);
-            assert_eq!(requests.next(), Some(taken));
-            assert!(!requests.is_wanted());
-        }
-        requests.start();
-        requests.stop();
-        assert_eq!(requests.next(), None);
-    }
-}

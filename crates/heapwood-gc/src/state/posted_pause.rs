@@ -93,30 +93,6 @@ impl PostedPause {
     }
 }
 
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_pause_is_taken_as_it_was_posted_once() {
-        let posted = PostedPause::default();
-        assert!(!posted.is_posted() && posted.take().is_none());
-        for at_once in [false, true] {
-            for pause in [MarkerPause::Start { at_once }, MarkerPause::Finish { at_once }] {
-                posted.post(pause);
-                assert!(posted.is_posted());
-                assert_eq!((posted.take(), posted.take()), (Some(pause), None));
-            }
-        }
-        posted.post(MarkerPause::Start { at_once: true });
-        posted.sleep_until_taken(|| true);
-        assert!(!posted.is_posted(), "who gives up takes it back");
-        posted.post(MarkerPause::Start { at_once: true });
-        posted.cancel();
-        posted.sleep_until_taken(|| false);
-    }
-}
-
 #[cfg(all(test, loom))]
 mod model {
     //! The marker, a thread that takes what it has posted or not, and one that ends the marker, under loom.

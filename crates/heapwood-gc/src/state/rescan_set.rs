@@ -142,42 +142,6 @@ impl Mapped for RescanSet {
     }
 }
 
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-    use heapwood_os_testing::faulty::Faulty;
-
-    /// The bytes of heap behind a kernel page of bits.
-    const PART: usize = 4096 * 8 * PAGE_SIZE;
-
-    #[test]
-    fn a_span_is_taken_once_also_where_the_kernel_gave_no_bits() {
-        static KERNEL: Faulty = Faulty::new();
-        let set = RescanSet::new(&KERNEL, 4 * PART).unwrap();
-        set.commit(PART);
-        assert!(!set.any() && set.flag(70) && !set.flag(70) && set.flag(64) && set.any());
-        assert_eq!((set.take(1), set.take(1), set.take(0)), (1 << 6 | 1, 0, 0));
-        set.begin();
-        assert!(!set.any() && !set.is_beyond());
-        // Pages without bits share a flag, and get no bits before it is taken.
-        let far = PART / PAGE_SIZE + 1;
-        KERNEL.refuse(0);
-        set.commit(2 * PART);
-        KERNEL.relent();
-        assert!(set.flag(far) && !set.flag(far + 1) && set.is_beyond());
-        let words = set.words();
-        set.commit(2 * PART);
-        assert_eq!(set.words(), words, "the flag stands for what it stood for");
-        assert!(set.take_beyond() && !set.take_beyond());
-        set.commit(2 * PART);
-        assert!(set.flag(far) && !set.is_beyond());
-        assert_eq!(set.take(far / WORD_PAGES), 1 << (far % WORD_PAGES));
-        set.flag(3);
-        set.forget();
-        assert!(!set.any() && set.take(0) == 0);
-    }
-}
-
 #[cfg(all(test, loom))]
 mod model {
     //! A mutator adds spans to the set while a marker takes them, under loom; the words of the set are watched. Each span has a
@@ -185,6 +149,7 @@ mod model {
     //! `any` says that there are some.
 
     use super::*;
+    use crate::mutator::model::fails::fails;
     use heapwood_os::SYSTEM;
     use heapwood_os::threads::watched::Watch;
     use loom::cell::UnsafeCell;
@@ -278,35 +243,13 @@ mod model {
         a_marker_takes_spans(Add::AsItIs);
     }
 
-    /// Shows that the model can fail. loom's panic may end a process.
-    fn fails(child: &str, saying: &str) {
-        let child = std::process::Command::new(std::env::current_exe().unwrap())
-            .args([&format!("state::rescan_set::model::{child}"), "--exact", "--ignored"])
-            .output()
-            .unwrap();
-        let said = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
-        assert!(!child.status.success() && said.contains(saying), "{said}");
-    }
-
     #[test]
     fn any_before_the_flag_is_noticed() {
-        fails("child_any_first", "a span is forgotten");
+        fails("a span is forgotten", || a_marker_takes_spans(Add::AnyFirst));
     }
 
     #[test]
     fn a_flag_without_a_release_is_noticed() {
-        fails("child_relaxed", "Causality violation");
-    }
-
-    #[test]
-    #[ignore = "fails, as it must: run in a process of its own by a test above"]
-    fn child_any_first() {
-        a_marker_takes_spans(Add::AnyFirst);
-    }
-
-    #[test]
-    #[ignore = "fails, as it must: run in a process of its own by a test above"]
-    fn child_relaxed() {
-        a_marker_takes_spans(Add::Relaxed);
+        fails("Causality violation", || a_marker_takes_spans(Add::Relaxed));
     }
 }

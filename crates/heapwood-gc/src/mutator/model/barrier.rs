@@ -6,6 +6,7 @@
 //! not change here (`heapwood-heap/model/beside.rs`), the slow paths of a full log, and young pauses. Planted errors show that
 //! the models can fail. Invariant: what the slots held at the start is marked and scanned once, whoever overwrites it.
 
+use super::fails::fails;
 use crate::inject::Fault;
 use crate::mutator::Mutator;
 use crate::mutator::registry::Registry;
@@ -271,16 +272,6 @@ fn model(preemptions: usize, f: impl Fn() + Clone + Send + Sync + 'static) {
     builder.check(move || spawn(f.clone()).join().unwrap());
 }
 
-/// Runs the ignored test `child` in a process of its own, which loom must end, and checks that it fails, saying so.
-fn fails(child: &str, saying: &str) {
-    let run = std::process::Command::new(std::env::current_exe().unwrap())
-        .args([&format!("mutator::model::barrier::{child}"), "--exact", "--ignored"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&run.stdout) + String::from_utf8_lossy(&run.stderr);
-    assert!(!run.status.success() && said.contains(saying), "{said}");
-}
-
 /// Who writes marks beside the program.
 #[derive(Clone, Copy)]
 enum Marks {
@@ -374,44 +365,20 @@ fn a_thread_that_attaches_while_a_marking_starts_is_in_the_pause_or_has_its_barr
 
 #[test]
 fn a_second_thread_that_writes_marks_is_noticed() {
-    fails("child_marks", "a mark is lost");
+    fails("a mark is lost", || a_mutator_shades(Marks::Mutator, None));
 }
 
 #[test]
 fn a_barrier_that_does_not_shade_is_noticed() {
-    fails("child_does_not_shade", LOST);
+    fails(LOST, || a_mutator_shades(Marks::Marker, Some(Fault::ShadeSkipped)));
 }
 
 #[test]
 fn a_chunk_that_the_last_pause_does_not_take_is_noticed() {
-    fails("child_hands_nothing_in", LOST);
+    fails(LOST, || a_mutator_shades(Marks::Marker, Some(Fault::ShadedLost)));
 }
 
 #[test]
 fn a_thread_that_attaches_without_the_flag_is_noticed() {
-    fails("child_attaches_without_the_flag", LOST);
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by a test above"]
-fn child_marks() {
-    a_mutator_shades(Marks::Mutator, None);
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by a test above"]
-fn child_does_not_shade() {
-    a_mutator_shades(Marks::Marker, Some(Fault::ShadeSkipped));
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by a test above"]
-fn child_hands_nothing_in() {
-    a_mutator_shades(Marks::Marker, Some(Fault::ShadedLost));
-}
-
-#[test]
-#[ignore = "fails, as it must: run in a process of its own by a test above"]
-fn child_attaches_without_the_flag() {
-    a_thread_attaches(Some(Fault::AttachedUnflagged));
+    fails(LOST, || a_thread_attaches(Some(Fault::AttachedUnflagged)));
 }

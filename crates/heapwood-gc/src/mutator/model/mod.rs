@@ -3,7 +3,9 @@
 //! other for good. `barrier` has the models of the barrier, with the product's mutators.
 
 mod barrier;
+pub(crate) mod fails;
 
+use self::fails::fails;
 use super::registry::{Member, Registry};
 use super::stop::{Gate, RUNNING, ThreadState};
 use super::thread_record::{Left, Part, Place, ThreadRecord};
@@ -346,20 +348,8 @@ fn two_threads_collect_each_others_heaps() {
     two_heaps(|_| true);
 }
 
-/// Shows that the model can fail: threads stopped only in the collected heap wait for each other. loom's panic ends a
-/// process.
+/// Threads that are stopped in the heap alone that is collected wait for each other.
 #[test]
 fn two_threads_that_park_in_one_heap_only_deadlock() {
-    let child = std::process::Command::new(std::env::current_exe().unwrap())
-        .args(["mutator::model::child_parks_in_one_heap_only", "--exact", "--ignored"])
-        .output()
-        .unwrap();
-    let said = String::from_utf8_lossy(&child.stdout) + String::from_utf8_lossy(&child.stderr);
-    assert!(!child.status.success() && said.contains("deadlock"), "{said}");
-}
-
-#[test]
-#[ignore = "deadlocks: run in a process of its own by the test above"]
-fn child_parks_in_one_heap_only() {
-    two_heaps(|is_collected| is_collected);
+    fails("deadlock", || two_heaps(|is_collected| is_collected));
 }

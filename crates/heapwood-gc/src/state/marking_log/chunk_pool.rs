@@ -260,12 +260,6 @@ impl ChunkPool {
             self.committed = KEPT_CHUNKS;
         }
     }
-
-    /// Chunks that are taken, and those that are committed.
-    #[cfg(all(test, not(loom)))]
-    pub(super) fn sizes(&self) -> (usize, usize) {
-        (self.used - self.free.chunks(), self.committed)
-    }
 }
 
 impl Mapped for ChunkPool {

@@ -205,7 +205,6 @@ impl Mapped for PendingIndex {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use heapwood_os::SYSTEM;
     use heapwood_os_testing::faulty::Faulty;
     use std::collections::{HashMap, HashSet};
 
@@ -246,19 +245,6 @@ mod tests {
     }
 
     #[test]
-    fn all_that_wait_for_a_key_are_taken_once() {
-        let index = PendingIndex::new(&SYSTEM, 1 << 30).unwrap();
-        index.begin().unwrap();
-        for count in [30, 3000, 50_000, 300] {
-            check(&index, count);
-        }
-        assert!(index.committed.load(Ordering::Relaxed) > FEWEST);
-        index.trim();
-        assert_eq!(index.committed.load(Ordering::Relaxed), FEWEST);
-        check(&index, 5000);
-    }
-
-    #[test]
     fn chains_are_longer_without_memory_for_heads() {
         static KERNEL: Faulty = Faulty::new();
         let index = PendingIndex::new(&KERNEL, 1 << 30).unwrap();
@@ -268,20 +254,5 @@ mod tests {
         KERNEL.refuse_from(0);
         check(&index, 20_000);
         assert_eq!(index.committed.load(Ordering::Relaxed), FEWEST);
-    }
-
-    #[test]
-    fn a_chain_is_short() {
-        let index = PendingIndex::new(&SYSTEM, 1 << 34).unwrap();
-        index.begin().unwrap();
-        for size in [16, 32, 48, 4096, 8192] {
-            let (_memory, all) = ephemerons(100_000, |i| 0x10_0000_0000 + size * i);
-            all.iter().for_each(|&ephemeron| index.add(ephemeron));
-            let chain =
-                |head| core::iter::successors(index.first(head), |ephemeron| ephemeron.next()).count();
-            let steps: usize = (0..index.used()).map(chain).map(|len| len * (len + 1) / 2).sum();
-            all.iter().for_each(|ephemeron| index.take(ephemeron.key(), |_| ()));
-            assert!(steps < 300_000, "{steps} steps to find 100,000 keys of {size} bytes");
-        }
     }
 }

@@ -319,56 +319,6 @@ mod tests {
     use super::*;
     use heapwood_os::SYSTEM;
     use heapwood_os_testing::faulty::Faulty;
-    use std::collections::HashMap;
-
-    #[test]
-    fn links_are_as_in_a_model() {
-        let mut table = Table::new(&SYSTEM, 1 << 16).unwrap();
-        let mut model: HashMap<usize, Link> = HashMap::new();
-        let mut state = 1u64;
-        let mut random = |n: usize| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (state >> 33) as usize % n
-        };
-        let mut ended = 0;
-        for _ in 0..200_000 {
-            let slot = 8 * (1 + random(5000));
-            match random(1000) {
-                0 => {
-                    let kind = if random(2) == 0 { LinkKind::Short } else { LinkKind::Long };
-                    let lists = if random(2) == 0 { Lists::Young } else { Lists::All };
-                    let fate = |link: Link| match link.object % 7 {
-                        0 => Fate::Cleared,
-                        1 => Fate::Dropped,
-                        _ => Fate::Stays,
-                    };
-                    let before = model.len();
-                    let is_looked_at =
-                        |link: &Link| link.kind == kind && (lists == Lists::All || link.is_young);
-                    let mut cleared = 0;
-                    model.retain(|_, link| {
-                        let fate = if is_looked_at(link) { fate(*link) } else { Fate::Stays };
-                        link.is_young &= !is_looked_at(link);
-                        cleared += usize::from(fate == Fate::Cleared);
-                        fate == Fate::Stays
-                    });
-                    let (looked, found) = table.settle(kind, lists, fate);
-                    assert!(found == cleared && looked >= before - model.len());
-                    ended += before - model.len();
-                }
-                1..300 => assert_eq!(table.remove(slot), model.remove(&slot).is_some()),
-                300..600 => assert_eq!(table.find(slot), model.get(&slot).copied()),
-                _ => {
-                    let kind = if random(2) == 0 { LinkKind::Short } else { LinkKind::Long };
-                    let link = Link { slot, object: 16 * random(100_000), kind, is_young: random(2) == 0 };
-                    table.add(link).unwrap();
-                    model.insert(slot, link);
-                }
-            }
-            assert_eq!(table.count(), model.len());
-        }
-        assert!(ended > 10_000, "{ended}");
-    }
 
     #[test]
     fn a_full_table_and_a_kernel_that_refuses_are_errors_and_no_loss() {

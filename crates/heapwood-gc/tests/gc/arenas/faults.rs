@@ -69,22 +69,6 @@ fn a_thread_that_reads_a_freed_arena_gets_sigsegv() {
     });
 }
 
-#[test]
-fn nothing_is_protected_without_the_option() {
-    in_child(|| {
-        for (config, protected) in [(FULL, false), (ON, true)] {
-            let heap = heap(config);
-            let m = attach(&heap);
-            (0..100).for_each(|i| {
-                closed(&m, KINDS[i % 3], 1000);
-            });
-            let (_, bytes) = mappings(&heap);
-            assert_eq!(bytes > 100 << 13, protected, "{bytes} bytes");
-            assert!(protected || bytes == 0, "{bytes} bytes");
-        }
-    });
-}
-
 /// Freed arenas that lie between open ones are mappings of their own. Their number is bounded; those beyond rest unprotected.
 #[test]
 fn the_kernels_records_do_not_run_out() {

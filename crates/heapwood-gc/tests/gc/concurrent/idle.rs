@@ -2,8 +2,7 @@
 //! heap's own thread, with the system's clock.
 
 use super::requests::{NODES, QUIET, grown, live};
-use super::{BESIDE, count, stats};
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use super::{count, stats};
 use heapwood_gc::settings::options::{Concurrent, Generational};
 use heapwood_gc::{Heap, HeapBox, Mutator};
 use heapwood_gc_testing::*;
@@ -82,59 +81,4 @@ fn a_heap_that_is_in_use_is_left_alone() {
         assert_eq!((full(&heap), live(&heap)), ((number, 0), NODES));
     }
     assert_eq!(count(&heap, roots.get(0), 10), NODES);
-}
-
-/// Threads build lists, block, and wake at any time; whenever all are blocked the heap is marked.
-#[test]
-fn a_heap_that_is_idle_now_and_then_loses_nothing() {
-    const THREADS: usize = 3;
-    let markings = if is_thorough() { 30 } else { 10 };
-    for (generational, verify) in
-        [(Generational::Always, false), (Generational::Off, false), (Generational::Always, true)]
-    {
-        let heap = heap(BESIDE.generational(generational).verify(verify));
-        let node = node_type(&heap);
-        let (begun, left) = (AtomicU64::new(0), AtomicUsize::new(THREADS));
-        std::thread::scope(|scope| {
-            for seed in 0..THREADS {
-                let (heap, begun, left) = (&heap, &begun, &left);
-                scope.spawn(move || {
-                    let _left = Over(left);
-                    let mutator = attach(heap);
-                    let mut frame = Framed::<2>::new(&mutator);
-                    while begun.load(Ordering::Relaxed) < markings {
-                        frame.set(0, 0);
-                        frame.extend_list(0, node, 300, seed);
-                        mutator.blocking(std::thread::yield_now).unwrap();
-                        // The second half moves to the other root.
-                        let last = (1..150).fold(frame.get(0), |at, _| get(at, 0));
-                        frame.set(1, get(last, 0));
-                        link(&mutator, last, 0, 0);
-                        mutator.blocking(std::thread::yield_now).unwrap();
-                        check_list(frame.get(0), 150, seed + 150);
-                        check_list(frame.get(1), 150, seed);
-                    }
-                });
-            }
-            while left.load(Ordering::Relaxed) > 0 && begun.load(Ordering::Relaxed) < markings {
-                begun.fetch_add(u64::from(heap.collect_as_if_idle()), Ordering::Relaxed);
-                std::thread::yield_now();
-            }
-        });
-        assert!(begun.load(Ordering::Relaxed) >= markings, "a thread has ended early");
-        assert_eq!(stats(&heap).barrier_violations, 0);
-        let mutator = attach(&heap);
-        mutator.collect().unwrap();
-        assert_eq!(live(&heap), 0);
-        assert_valid(&heap);
-    }
-}
-
-/// Counts a thread out, also when it panics.
-struct Over<'t>(&'t AtomicUsize);
-
-impl Drop for Over<'_> {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
 }

@@ -106,20 +106,6 @@ fn markings_beside_the_program_come_and_end_and_keep_what_can_be_reached() {
     }
 }
 
-/// A heap goes while its marker may be at work: it waits for a slice, not for the marking.
-#[test]
-fn a_heap_may_go_while_it_is_marked() {
-    for _ in 0..10 {
-        let heap = heap(BESIDE);
-        let mutator = attach(&heap);
-        let mut roots = Slots::new(&heap, 20);
-        tree(&mutator, &mut roots, 0, 15);
-        for _ in 0..200_000 {
-            new(&mutator, node_type(&heap));
-        }
-    }
-}
-
 /// The child has no marker thread: it starts its own when a marking is next wanted, or ends the one that was under way.
 #[test]
 fn a_process_may_fork_in_the_middle_of_a_marking() {

@@ -70,32 +70,6 @@ fn the_marker_does_it_however_little_is_alive() {
     assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
 }
 
-#[test]
-fn many_threads_wait_for_one_collection() {
-    for config in [QUIET, ALONE] {
-        let heap = heap(config);
-        let mutator = attach(&heap);
-        let roots = grown(&heap, &mutator);
-        let ticket = mutator.start_collection().unwrap();
-        std::thread::scope(|scope| {
-            for _ in 0..6 {
-                scope.spawn(|| {
-                    let waits = attach(&heap);
-                    waits.wait_for(ticket).unwrap();
-                    assert!(waits.is_done(ticket).unwrap());
-                });
-            }
-            mutator.wait_for(ticket).unwrap();
-        });
-        let beside = u64::from(config.concurrent == Concurrent::Always);
-        let stats = stats(&heap);
-        assert_eq!((stats.live_objects, stats.concurrent_markings), (NODES, beside));
-        // A marking has a pause more, and perhaps young ones before it; the others find that somebody has collected.
-        assert!(beside == 1 || stats.collections == 1, "{stats:?}");
-        assert_eq!(count(&heap, roots.get(0), DEPTH), NODES);
-    }
-}
-
 /// What is dropped during a marking it may keep: so the one after it is waited for.
 #[test]
 fn a_marking_that_goes_on_is_not_what_is_asked_for() {

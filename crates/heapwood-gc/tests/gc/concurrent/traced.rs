@@ -61,20 +61,6 @@ fn trace_functions_run_beside_the_program_only_if_they_may() {
 }
 
 #[test]
-fn without_trace_functions_nothing_need_be_allowed() {
-    if is_alone() {
-        return;
-    }
-    let heap = heap(AUTO);
-    let mutator = attach(&heap);
-    let roots = fill(&heap, &mutator);
-    let ticket = mutator.start_collection().unwrap();
-    mutator.wait_for(ticket).unwrap();
-    assert!(stats(&heap).concurrent_markings > 0);
-    check_list(roots.get(0), NODES, 0);
-}
-
-#[test]
 fn a_trace_function_may_come_when_a_start_has_been_asked_for() {
     if is_alone() {
         return;

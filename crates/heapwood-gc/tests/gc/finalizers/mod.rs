@@ -8,7 +8,7 @@ mod told;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{Config, FinalizerQueue, Heap, Misuse, Mutator, Refusal};
+use heapwood_gc::{FinalizerQueue, Heap, Misuse, Mutator, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
 
@@ -114,100 +114,4 @@ fn all_is_queued_at_the_end() {
     assert_eq!((heap.finalizers(), heap.finalize_all()), ((0, 10), Ok(10)));
     assert_eq!(taken(&heap), (0..10).collect::<Vec<_>>());
     assert_eq!(heap.finalize_all(), Ok(0));
-}
-
-/// Threads register, cancel and take at once, while the heap collects in all ways by itself.
-#[test]
-fn threads_register_and_take_at_once() {
-    let beside = PRECISE.concurrent(Concurrent::Always).min_heap(4 << 20);
-    for config in [beside, YOUNG, BY_SIGNALS, PRECISE.limit(16 << 20)] {
-        let heap = heap(config);
-        let each = if is_thorough() { 100_000 } else { 25_000 };
-        let seen: Vec<AtomicUsize> = (0..3 * each).map(|_| AtomicUsize::new(0)).collect();
-        let (cancelled, goes_on) = (AtomicUsize::new(0), AtomicBool::new(true));
-        let count = || {
-            while let Some(tag) = next(&heap) {
-                assert_eq!(seen[tag].fetch_add(1, Ordering::Relaxed), 0, "{tag} twice");
-            }
-        };
-        std::thread::scope(|scope| {
-            // One that takes and is not attached.
-            let taker = scope.spawn(|| {
-                while goes_on.load(Ordering::Relaxed) {
-                    count();
-                    std::thread::yield_now();
-                }
-            });
-            let workers = [0, 1, 2].map(|i| {
-                let (heap, cancelled, seen, count) = (&heap, &cancelled, &seen, &count);
-                scope.spawn(move || {
-                    let mutator = attach(heap);
-                    let node = node_type(heap);
-                    let mut roots = Slots::new(heap, 16);
-                    let mut tags = [usize::MAX; 16];
-                    for k in 0..each {
-                        let tag = i * each + k;
-                        let slot = k % 16;
-                        if tags[slot] != usize::MAX {
-                            assert_eq!(seen[tags[slot]].load(Ordering::Relaxed), 0, "early");
-                        }
-                        roots.set(slot, new(&mutator, node));
-                        let token = finalize(&mutator, roots.get(slot), tag);
-                        tags[slot] = tag;
-                        if k % 7 == 0 {
-                            assert_eq!(heap.cancel_finalizer(token), Ok(tag));
-                            tags[slot] = usize::MAX;
-                            cancelled.fetch_add(1, Ordering::Relaxed);
-                        }
-                        if k % 1000 == 0 {
-                            count();
-                        }
-                    }
-                })
-            });
-            workers.into_iter().for_each(|worker| worker.join().unwrap());
-            goes_on.store(false, Ordering::Relaxed);
-            taker.join().unwrap();
-        });
-        attach(&heap).collect().unwrap();
-        attach(&heap).collect().unwrap();
-        if config.conservative_stacks {
-            // A stale word may keep one.
-            heap.finalize_all().unwrap();
-        }
-        count();
-        let all = seen.iter().filter(|seen| seen.load(Ordering::Relaxed) == 1).count();
-        assert_eq!((all + cancelled.load(Ordering::Relaxed), heap.finalizers()), (3 * each, (0, 0)));
-        assert_valid(&heap);
-    }
-}
-
-/// Buffers outside, freed by finalisers, make no process grow: of 500 MiB few are there at once.
-#[test]
-fn finalised_buffers_do_not_make_a_process_grow() {
-    // Where collections take much of the CPU, as under ThreadSanitizer, a heap without a limit has up to 32 MiB of room beside the little
-    // that is alive here (docs/design/policy.md, growth).
-    let room = 34 << 20;
-    for (config, at_most) in
-        [(FULL, room), (YOUNG.min_heap(16 << 20), room), (PRECISE.limit(16 << 20), 16 << 20)]
-    {
-        const BUFFER: usize = 64 << 10;
-        let heap = heap(config.concurrent(Concurrent::Off).background_release(false));
-        heap.pace_by_bytes();
-        let mutator = attach(&heap);
-        let (node, mut roots) = (node_type(&heap), Slots::new(&heap, 8));
-        let (mut bytes, mut most) = (0, 0);
-        for i in 0..8000 {
-            while next(&heap).is_some() {
-                mutator.external(-(BUFFER as isize)).unwrap();
-                bytes -= BUFFER;
-            }
-            mutator.external(BUFFER as isize).unwrap();
-            bytes += BUFFER;
-            most = most.max(bytes);
-            roots.set(i % 8, new(&mutator, node));
-            finalize(&mutator, roots.get(i % 8), i);
-        }
-        assert!(most <= at_most, "{most} bytes at once");
-    }
 }

@@ -46,15 +46,6 @@ fn caught(heaps: Heaps, mostly_weak: bool, steps: usize, what: Planted) -> Optio
     })
 }
 
-#[test]
-fn with_nothing_planted_nothing_is_caught() {
-    for heaps in [Heaps::Full, Heaps::Young, Heaps::InSteps] {
-        for mostly_weak in [false, true] {
-            assert_eq!(caught(heaps, mostly_weak, 3_000, None), None);
-        }
-    }
-}
-
 /// Heaps, whether the programs use what is weak mostly, their steps, the error, and how often it strikes.
 macro_rules! planted {
     ($($name:ident = $heaps:ident, $weak:literal, $steps:literal, $fault:ident, $every:literal;)*) => { $(

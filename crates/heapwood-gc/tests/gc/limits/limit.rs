@@ -2,10 +2,9 @@
 //! made.
 
 use heapwood_gc::settings::options::{Concurrent, Generational};
-use heapwood_gc::{AllocError, Config, Heap, HeapError};
+use heapwood_gc::{AllocError, Config, Heap};
 use heapwood_gc_testing::*;
 use heapwood_heap::NoRoom;
-use heapwood_os::SYSTEM;
 
 const LIMIT: usize = 8 << 20;
 const LIMITED: Config = PRECISE.limit(LIMIT);
@@ -69,18 +68,6 @@ fn objects_fit_up_to_the_limit() {
 }
 
 #[test]
-fn garbage_never_reaches_the_limit() {
-    let heap = heap(LIMITED);
-    let mutator = attach(&heap);
-    let types = [node_type(&heap), pointer_free(&heap, 3000), pointer_free(&heap, 200_000)];
-    for i in 0..20_000 {
-        mutator.allocate(types[[0, 0, 1, 0, 2][i % 5]]).unwrap();
-    }
-    assert!(heap.inspect().stats().collections > 10);
-    assert!(heap.inspect().stats().in_use_bytes <= LIMIT);
-}
-
-#[test]
 fn an_object_above_the_limit_or_the_address_range_is_refused() {
     let heap = heap(LIMITED);
     let mutator = attach(&heap);
@@ -117,61 +104,6 @@ fn a_full_address_range_is_an_error_and_recovers() {
         let (made, error) = fill(&heap, node_type(&heap), true);
         assert!(matches!(error, AllocError::ReservationFull(e) if e.reservation == 16 << 20), "{error}");
         assert!(made * 32 > 15 << 20, "{made} nodes");
-    }
-}
-
-#[test]
-fn bad_settings_are_errors() {
-    let refused = |config| match Heap::create(&SYSTEM, config).err() {
-        Some(HeapError::OutOfRange { option, value }) => (option.name, value),
-        other => panic!("{config:?}: {other:?}"),
-    };
-    assert_eq!(refused(PRECISE.percent(0)), ("percent", 0));
-    assert_eq!(refused(PRECISE.limit(Config::MIN_LIMIT - 1)), ("limit", Config::MIN_LIMIT as u64 - 1));
-    assert_eq!(refused(PRECISE.mask_words(257)), ("mask_words", 257));
-    assert_eq!(refused(PRECISE.address_space(usize::MAX)), ("address_space", u64::MAX));
-    assert_eq!(refused(PRECISE.address_space(1)), ("address_space", 1));
-    assert_eq!(refused(PRECISE.mark_stack(u32::MAX)), ("mark_stack", u64::from(u32::MAX)));
-    assert_eq!(refused(PRECISE.mark_stack(0)), ("mark_stack", 0));
-    assert_eq!(
-        refused(PRECISE.process_memory(Config::LEAST_MEMORY - 1)),
-        ("process_memory", Config::LEAST_MEMORY as u64 - 1)
-    );
-}
-
-#[test]
-fn marking_beside_the_program_without_a_thread_of_the_heap_is_refused() {
-    let alone = PRECISE.background_release(false);
-    drop(heap(alone.concurrent(Concurrent::Off)));
-    drop(heap(alone.concurrent(Concurrent::Auto)));
-    drop(heap(PRECISE.concurrent(Concurrent::Always)));
-    let refused = Heap::create(&SYSTEM, alone.concurrent(Concurrent::Always)).err();
-    assert_eq!(refused, Some(HeapError::ConcurrentWithoutThread));
-    let text = refused.unwrap().to_string();
-    assert!(text.starts_with("option concurrent is always and background_release is off"), "{text}");
-    assert!(text.contains("; leave one of them out"), "{text}");
-}
-
-#[test]
-fn a_heap_that_has_never_grown_can_be_collected() {
-    for config in [PRECISE, PRECISE.conservative_stacks(true).verify(true)] {
-        let heap = heap(config);
-        let mutator = attach(&heap);
-        let words = [0usize, 16, usize::MAX, heap.space().base().get(), heap.space().base().get() + 8192];
-        // SAFETY: the words outlive the heap.
-        unsafe {
-            heap.roots()
-                .add_range(words.as_ptr() as usize, words.as_ptr() as usize + size_of_val(&words))
-                .unwrap()
-        };
-        let mut roots = Slots::new(&heap, 1);
-        roots.set(0, words.as_ptr() as usize);
-        for _ in 0..3 {
-            mutator.collect().unwrap();
-        }
-        assert_eq!((heap.inspect().stats().collections, heap.inspect().stats().live_objects), (3, 0));
-        assert_valid(&heap);
-        core::hint::black_box(&words);
     }
 }
 

@@ -3,5 +3,3 @@
 mod bounded_stack;
 mod parallel;
 mod procedures;
-mod tagged;
-mod words;

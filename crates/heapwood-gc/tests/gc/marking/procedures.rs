@@ -188,31 +188,6 @@ fn a_procedure_pushes_as_many_entries_as_it_likes() {
     }
 }
 
-/// Many small objects whose calls are put off, each a list's node.
-#[test]
-fn lists_of_objects_that_put_calls_off_are_followed() {
-    for config in WAYS {
-        let heap = heap(config.min_heap(64 << 20));
-        let m = attach(&heap);
-        let ty =
-            heap.types().register_scan(4 * WORD, Scan::Trace { function: elements, data: CHAIN }).unwrap();
-        let mut roots = Slots::new(&heap, 1);
-        for i in 0..50_000 {
-            let node = new(&m, ty);
-            put(node, 3, roots.get(0));
-            put(node, 1, i);
-            roots.set(0, node);
-        }
-        m.collect().unwrap();
-        let mut at = roots.get(0);
-        for i in (0..50_000).rev() {
-            assert_eq!(get(at, 1), i);
-            at = get(at, 3);
-        }
-        assert_valid(&heap);
-    }
-}
-
 /// A function without a word has nothing to be put off with: the process ends, since an edge would be lost.
 #[test]
 fn a_function_without_a_word_is_not_put_off() {

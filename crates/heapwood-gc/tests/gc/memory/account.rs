@@ -4,7 +4,6 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_gc::{Config, Heap, HeapBox, MemoryParts};
 use heapwood_gc_testing::*;
-use heapwood_pages::PAGE_SIZE;
 
 const QUIET: Config = FULL.background_release(false).idle_collection(false);
 const NODE: usize = 4 * WORD;
@@ -25,23 +24,6 @@ fn nodes(heap: &HeapBox, n: usize) -> Slots<'_> {
     slots
 }
 
-#[test]
-fn everything_alive() {
-    let heap = heap(QUIET);
-    let _slots = nodes(&heap, MANY);
-    let young = parts(&heap);
-    // All collections are full.
-    assert_eq!(young.survived + young.young, MANY * NODE);
-    let mutator = attach(&heap);
-    mutator.collect().unwrap();
-    heap.memory().finish_sweep();
-    let parts = parts(&heap);
-    assert_eq!((parts.survived, parts.promoted, parts.young), (MANY * NODE, 0, 0));
-    assert_eq!(parts.survived, heap.inspect().stats().live_bytes);
-    // Only the last span has free cells.
-    assert!(parts.partial < PAGE_SIZE, "{parts:?}");
-}
-
 /// Ends the threads of a test, also if it fails.
 struct Ends<'a>(&'a AtomicBool);
 
@@ -52,7 +34,7 @@ impl Drop for Ends<'_> {
 }
 
 /// Threads that run are stopped, by polls or signals, and go on; the heap's own threads release and mark meanwhile.
-fn while_threads_run(config: Config) {
+fn ask_while_threads_run(config: Config) {
     let heap = heap(config);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
@@ -76,14 +58,10 @@ fn while_threads_run(config: Config) {
 }
 
 #[test]
-fn while_threads_run_that_poll() {
-    while_threads_run(PRECISE);
-}
-
-#[test]
-#[cfg_attr(heapwood_tsan, ignore = "ThreadSanitizer delays signals until their thread makes a system call")]
-fn while_threads_run_that_signals_stop() {
-    while_threads_run(BY_SIGNALS);
+fn while_threads_run() {
+    // ThreadSanitizer delays signals until their thread makes a system call.
+    let by_signals = (!cfg!(heapwood_tsan)).then_some(BY_SIGNALS);
+    [PRECISE].into_iter().chain(by_signals).for_each(ask_while_threads_run);
 }
 
 /// What the kernel's list of mappings says is resident of these ranges.

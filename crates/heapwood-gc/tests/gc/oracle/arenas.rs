@@ -73,7 +73,9 @@ impl World {
         match self.kinds.all[kind].lies {
             Storage::Values(values) if count > 1 => arena.zeros(m, values, count),
             Storage::Values(values) => arena.peek(m, values, 1),
-            Storage::Data(align) => arena.data(m, self.kinds.all[kind].ty.size(), align),
+            Storage::Data(align) => arena
+                .data(m, self.kinds.all[kind].ty.size(), align)
+                .inspect(|at| assert!(at.is_multiple_of(align), "data at {at:#x}, aligned by {align}")),
             Storage::InHeap | Storage::Header => unreachable!("it lies in the heap"),
         }
     }

@@ -32,7 +32,7 @@ pub(crate) mod world;
 use heapwood_gc_testing::settings::{amount, first_seed, is_thorough};
 use program::Done;
 use replay::replayed;
-use settings::{ALL, Settings};
+use settings::Settings;
 
 /// Plays `total` steps on one heap, a new seed every few thousand.
 fn rounds(settings: &Settings, total: usize) -> Done {
@@ -50,7 +50,7 @@ fn rounds(settings: &Settings, total: usize) -> Done {
 
 /// Plays one heap's share of the steps. The long suite looks whether the programs came to all that they are for, and plays them again where
 /// clocks decide when collections come.
-fn play(settings: &Settings) {
+pub(crate) fn play(settings: &Settings) {
     let total = amount("HEAPWOOD_ORACLE_STEPS", 100_000_000, 1_000_000, 250_000) * settings.share / 100;
     let all = rounds(&replayed(settings), total);
     if is_thorough() {
@@ -81,48 +81,4 @@ fn came_to_all(settings: &Settings, all: &Done) {
     assert!(few || all.links_cleared > 0, "links were cleared: {all:?}");
     assert!(few || waited > 0, "some have waited: {all:?}");
     assert!(all.arenas > 10 && (all.collected_arenas > 0 || total < 40_000), "arenas were used");
-}
-
-heapwood_gc_testing::a_test_for_each! {
-    play, ALL;
-    precise = 0;
-    precise_left_to_itself = 1;
-    precise_all_mixed = 2;
-    precise_all_mixed_verified = 3;
-    precise_small_mark_stack = 4;
-    precise_smallest_mark_stack_verified = 5;
-    precise_limited = 6;
-    precise_verified = 7;
-    precise_under_stress = 8;
-    conservative = 9;
-    conservative_small_mark_stack_verified = 10;
-    any_number_of_markers = 11;
-    any_number_of_markers_small_mark_stack_verified = 12;
-    young = 13;
-    young_left_to_itself = 14;
-    young_all_mixed = 15;
-    young_all_mixed_verified = 16;
-    young_smallest_mark_stack_verified = 17;
-    young_verified = 18;
-    young_limited = 19;
-    young_under_stress = 20;
-    young_conservative_small_mark_stack_verified = 21;
-    young_any_number_of_markers = 22;
-    stopped_by_signals = 23;
-    stopped_by_signals_all_mixed = 24;
-    stopped_by_signals_small_mark_stack_verified = 25;
-    stopped_by_signals_any_number_of_markers = 26;
-    mostly_weak = 27;
-    mostly_weak_small_mark_stack_verified = 28;
-    mostly_weak_any_number_of_markers = 29;
-    mostly_weak_young = 30;
-    in_steps = 31;
-    in_steps_all_mixed_edge_by_edge = 32;
-    in_steps_verified = 33;
-    in_steps_mostly_weak = 34;
-    young_in_steps = 35;
-    young_in_long_steps_all_mixed = 36;
-    young_in_steps_verified = 37;
-    young_in_steps_small_mark_stack = 38;
-    young_in_steps_mostly_weak = 39;
 }

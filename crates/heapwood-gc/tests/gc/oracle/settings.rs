@@ -49,7 +49,7 @@ const QUIET: Config = PRECISE.min_heap(256 << 20);
 const YOUNG_QUIET: Config = YOUNG.min_heap(256 << 20);
 
 const USUAL: Settings = Settings {
-    name: "precise",
+    name: "",
     config: PRECISE,
     objects: 1500,
     collect_every: 600,
@@ -70,103 +70,62 @@ const WEAK: Settings = Settings { mostly_weak: true, ..USUAL };
 const STEPS: Settings = Settings { edges: 6, ..USUAL };
 const YOUNG_STEPS: Settings = Settings { edges: 6, ..OFTEN_YOUNG };
 
-/// How many objects are alive at most; a collection comes once in so many steps; and a share of the work.
 const fn on(
     of: Settings,
-    name: &'static str,
     config: Config,
     (objects, collect_every, share): (usize, usize, usize),
 ) -> Settings {
-    Settings { name, config, objects, collect_every, share, ..of }
+    Settings { config, objects, collect_every, share, ..of }
 }
 
 const MAX: usize = usize::MAX;
 
-/// The usual collection of heaps.
-pub(crate) const ALL: [Settings; 40] = [
-    USUAL,
-    on(USUAL, "precise, left to itself", PRECISE.percent(30), (3000, MAX, 7)),
-    on(MIXED, "precise, all mixed", PRECISE, (1500, 400, 4)),
-    on(
-        MIXED,
-        "precise, all mixed, verify, mark stack of 8",
-        PRECISE.mark_stack(8).verify(true),
-        (1000, 400, 3),
-    ),
-    on(USUAL, "precise, mark stack of 8", PRECISE.mark_stack(8), (1500, 500, 4)),
-    on(USUAL, "precise, mark stack of 1, verify", PRECISE.mark_stack(1).verify(true), (800, 500, 2)),
-    on(USUAL, "precise, limited", PRECISE.limit(4 << 20).percent(400), (MAX, 3000, 5)),
-    on(USUAL, "precise, verify", PRECISE.verify(true), (1000, 500, 3)),
-    on(USUAL, "precise, stress", PRECISE.stress(true), (120, 50, 1)),
-    on(USUAL, "conservative stacks", SCANNED, (1500, 600, 4)),
-    on(
-        USUAL,
-        "conservative stacks, mark stack of 8, verify",
-        SCANNED.verify(true).mark_stack(8),
-        (1000, 500, 2),
-    ),
-    on(DRAWN, "any number of markers", PRECISE, (1500, 500, 3)),
-    on(DRAWN, "any number of markers, scanned, verify", SCANNED.verify(true).mark_stack(8), (1000, 400, 1)),
-    on(OFTEN_YOUNG, "young, precise", YOUNG, (1500, 200, 6)),
-    on(OFTEN_YOUNG, "young, left to itself", YOUNG.percent(30).min_heap(24 << 20), (3000, MAX, 5)),
-    on(YOUNG_MIXED, "young, all mixed", YOUNG, (1500, 150, 4)),
-    on(
-        YOUNG_MIXED,
-        "young, all mixed, verify, mark stack of 8",
-        YOUNG.mark_stack(8).verify(true),
-        (800, 150, 4),
-    ),
-    on(OFTEN_YOUNG, "young, mark stack of 1, verify", YOUNG.mark_stack(1).verify(true), (800, 200, 3)),
-    on(OFTEN_YOUNG, "young, verify", YOUNG.verify(true), (1000, 200, 5)),
-    on(OFTEN_YOUNG, "young, limited", YOUNG.limit(4 << 20).percent(400), (MAX, 1000, 4)),
-    on(OFTEN_YOUNG, "young, stress", YOUNG.stress(true), (120, 50, 1)),
-    on(
-        OFTEN_YOUNG,
-        "young, conservative stacks, mark stack of 8, verify",
-        YOUNG.conservative_stacks(true).verify(true).mark_stack(8),
-        (1000, 200, 3),
-    ),
-    on(YOUNG_DRAWN, "young, any number of markers", YOUNG, (1500, 200, 2)),
-    on(USUAL, "stopped by signals", SIGNALS, (1000, 400, 1)),
-    on(MIXED, "stopped by signals, all mixed", SIGNALS, (1000, 400, 1)),
-    on(
-        USUAL,
-        "stopped by signals, mark stack of 8, verify",
-        SIGNALS.mark_stack(8).verify(true),
-        (600, 400, 1),
-    ),
-    on(DRAWN, "stopped by signals, any number of markers", SIGNALS.stop_signal(34), (1000, 400, 1)),
-    on(WEAK, "precise, mostly weak", PRECISE, (300, 50, 1)),
-    on(
-        WEAK,
-        "precise, mostly weak, mark stack of 8, verify",
-        PRECISE.mark_stack(8).verify(true),
-        (300, 50, 1),
-    ),
-    on(Settings { drawn: true, ..WEAK }, "any number of markers, mostly weak", PRECISE, (300, 50, 1)),
-    on(Settings { young: true, ..WEAK }, "young, mostly weak", YOUNG, (300, 50, 1)),
-    on(STEPS, "in steps", QUIET, (1500, 1500, 1)),
-    on(
-        Settings { mixed: true, edges: 2, ..STEPS },
-        "in steps, all mixed, edge by edge",
-        QUIET,
-        (1500, 1500, 1),
-    ),
-    on(STEPS, "in steps, verify", QUIET.verify(true), (1500, 1500, 1)),
-    on(Settings { mostly_weak: true, ..STEPS }, "in steps, mostly weak", QUIET, (300, 1500, 1)),
-    on(YOUNG_STEPS, "young, in steps", YOUNG_QUIET, (1500, 1500, 1)),
-    on(
-        Settings { mixed: true, edges: 100, ..YOUNG_STEPS },
-        "young, in long steps",
-        YOUNG_QUIET,
-        (1500, 1500, 1),
-    ),
-    on(YOUNG_STEPS, "young, in steps, verify", YOUNG_QUIET.verify(true), (1500, 1500, 1)),
-    on(YOUNG_STEPS, "young, in steps, mark stack of 8", YOUNG_QUIET.mark_stack(8), (1500, 1500, 1)),
-    on(
-        Settings { mostly_weak: true, ..YOUNG_STEPS },
-        "young, in steps, mostly weak",
-        YOUNG_QUIET,
-        (300, 1500, 1),
-    ),
-];
+// How many objects are alive at most; a collection comes once in so many steps; and a share of the work.
+heapwood_gc_testing::heaps! {
+    super::play, Settings;
+    precise = USUAL;
+    precise_left_to_itself = on(USUAL, PRECISE.percent(30), (3000, MAX, 7));
+    precise_all_mixed = on(MIXED, PRECISE, (1500, 400, 4));
+    precise_all_mixed_verified = on(MIXED, PRECISE.mark_stack(8).verify(true), (1000, 400, 3));
+    precise_small_mark_stack = on(USUAL, PRECISE.mark_stack(8), (1500, 500, 4));
+    precise_smallest_mark_stack_verified = on(USUAL, PRECISE.mark_stack(1).verify(true), (800, 500, 2));
+    precise_limited = on(USUAL, PRECISE.limit(4 << 20).percent(400), (MAX, 3000, 5));
+    precise_verified = on(USUAL, PRECISE.verify(true), (1000, 500, 3));
+    precise_under_stress = on(USUAL, PRECISE.stress(true), (120, 50, 1));
+    conservative = on(USUAL, SCANNED, (1500, 600, 4));
+    conservative_small_mark_stack_verified = on(USUAL, SCANNED.verify(true).mark_stack(8), (1000, 500, 2));
+    any_number_of_markers = on(DRAWN, PRECISE, (1500, 500, 3));
+    any_number_of_markers_small_mark_stack_verified =
+        on(DRAWN, SCANNED.verify(true).mark_stack(8), (1000, 400, 1));
+    young = on(OFTEN_YOUNG, YOUNG, (1500, 200, 6));
+    young_left_to_itself = on(OFTEN_YOUNG, YOUNG.percent(30).min_heap(24 << 20), (3000, MAX, 5));
+    young_all_mixed = on(YOUNG_MIXED, YOUNG, (1500, 150, 4));
+    young_all_mixed_verified = on(YOUNG_MIXED, YOUNG.mark_stack(8).verify(true), (800, 150, 4));
+    young_smallest_mark_stack_verified = on(OFTEN_YOUNG, YOUNG.mark_stack(1).verify(true), (800, 200, 3));
+    young_verified = on(OFTEN_YOUNG, YOUNG.verify(true), (1000, 200, 5));
+    young_limited = on(OFTEN_YOUNG, YOUNG.limit(4 << 20).percent(400), (MAX, 1000, 4));
+    young_under_stress = on(OFTEN_YOUNG, YOUNG.stress(true), (120, 50, 1));
+    young_conservative_small_mark_stack_verified =
+        on(OFTEN_YOUNG, YOUNG.conservative_stacks(true).verify(true).mark_stack(8), (1000, 200, 3));
+    young_any_number_of_markers = on(YOUNG_DRAWN, YOUNG, (1500, 200, 2));
+    stopped_by_signals = on(USUAL, SIGNALS, (1000, 400, 1));
+    stopped_by_signals_all_mixed = on(MIXED, SIGNALS, (1000, 400, 1));
+    stopped_by_signals_small_mark_stack_verified =
+        on(USUAL, SIGNALS.mark_stack(8).verify(true), (600, 400, 1));
+    stopped_by_signals_any_number_of_markers = on(DRAWN, SIGNALS.stop_signal(34), (1000, 400, 1));
+    mostly_weak = on(WEAK, PRECISE, (300, 50, 1));
+    mostly_weak_small_mark_stack_verified = on(WEAK, PRECISE.mark_stack(8).verify(true), (300, 50, 1));
+    mostly_weak_any_number_of_markers = on(Settings { drawn: true, ..WEAK }, PRECISE, (300, 50, 1));
+    mostly_weak_young = on(Settings { young: true, ..WEAK }, YOUNG, (300, 50, 1));
+    in_steps = on(STEPS, QUIET, (1500, 1500, 1));
+    in_steps_all_mixed_edge_by_edge = on(Settings { mixed: true, edges: 2, ..STEPS }, QUIET, (1500, 1500, 1));
+    in_steps_verified = on(STEPS, QUIET.verify(true), (1500, 1500, 1));
+    in_steps_mostly_weak = on(Settings { mostly_weak: true, ..STEPS }, QUIET, (300, 1500, 1));
+    young_in_steps = on(YOUNG_STEPS, YOUNG_QUIET, (1500, 1500, 1));
+    young_in_long_steps_all_mixed =
+        on(Settings { mixed: true, edges: 100, ..YOUNG_STEPS }, YOUNG_QUIET, (1500, 1500, 1));
+    young_in_steps_verified = on(YOUNG_STEPS, YOUNG_QUIET.verify(true), (1500, 1500, 1));
+    young_in_steps_small_mark_stack = on(YOUNG_STEPS, YOUNG_QUIET.mark_stack(8), (1500, 1500, 1));
+    young_in_steps_mostly_weak =
+        on(Settings { mostly_weak: true, ..YOUNG_STEPS }, YOUNG_QUIET, (300, 1500, 1));
+}

@@ -74,21 +74,3 @@ fn roots_with_tokens_stay_as_they_are() {
     assert!(heap.roots().remove(token));
     assert!(words.kept(&heap).is_empty());
 }
-
-#[test]
-fn a_hundred_thousand_ranges_keep_what_lies_in_them() {
-    const WORDS: usize = 200_000;
-    let heap = heap(FULL);
-    let words = Words::new(&heap, WORDS);
-    for index in (1..WORDS).step_by(2) {
-        heap.roots().remove_interval(words.at(index), words.at(index + 1)).unwrap();
-    }
-    assert_eq!(heap.roots().intervals(), WORDS / 2);
-    assert_eq!(words.kept(&heap), (0..WORDS).step_by(2).collect::<Vec<_>>());
-    heap.roots().remove_interval(words.at(0), words.at(WORDS / 2)).unwrap();
-    assert_eq!(words.kept(&heap), (WORDS / 2..WORDS).step_by(2).collect::<Vec<_>>());
-    // SAFETY: the words stay while they are in the set.
-    unsafe { heap.roots().add_interval(words.at(0), words.at(WORDS)) }.unwrap();
-    assert_eq!(heap.roots().intervals(), 1);
-    heap.roots().clear_intervals();
-}

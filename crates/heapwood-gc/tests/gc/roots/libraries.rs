@@ -79,34 +79,6 @@ fn a_library_is_a_root_until_that_is_removed() {
 }
 
 #[test]
-fn all_libraries_and_the_program_are_roots_if_the_option_says_so() {
-    in_child(|| {
-        static KEPT: AtomicUsize = AtomicUsize::new(0);
-        let Some(file) = File::new() else { return };
-        // The compiler sees that the program itself never reads it.
-        let kept = std::hint::black_box(&KEPT);
-        for config in WAYS {
-            let heap = heap(config.library_roots(true));
-            let m = attach(&heap);
-            let object = unreferenced(&heap, &m);
-            kept.store(object, Ordering::Relaxed);
-            m.collect().unwrap();
-            assert!(is_alive(&heap, object), "{config:?}");
-            // One that comes later is seen as well.
-            let library = file.open();
-            let later = unreferenced(&heap, &m);
-            library.keep(9, later);
-            m.collect().unwrap();
-            assert!(is_alive(&heap, object) && is_alive(&heap, later), "{config:?}");
-            drop(library);
-            kept.store(0, Ordering::Relaxed);
-            m.collect().unwrap();
-            assert!(!is_alive(&heap, object) && !is_alive(&heap, later), "{config:?}");
-        }
-    });
-}
-
-#[test]
 fn an_address_in_no_library_is_refused_with_a_sentence() {
     let heap = heap(PRECISE);
     let here = 0;

@@ -241,38 +241,6 @@ fn threads_that_vanish_are_detached() {
 
 // Between the steps of an allocation.
 
-/// Pages that are taken for a large object and are not one yet: whether they are to be zeroed or not, verify mode knows of them.
-#[test]
-fn large_objects_may_be_made_while_another_thread_collects() {
-    let heap = heap(BY_SIGNALS.verify(true));
-    let done = AtomicBool::new(false);
-    let steps = AtomicUsize::new(0);
-    watched(&steps, || {
-        std::thread::scope(|scope| {
-            let maker = scope.spawn(|| {
-                let mutator = attach(&heap);
-                let types =
-                    [pointer_free(&heap, 50_000), masked(&heap, 6_000, &[0]), masked(&heap, 20_000, &[0])];
-                while heap.inspect().stats().collections < if is_thorough() { 1000 } else { 200 } {
-                    for &ty in &types {
-                        put(new(&mutator, ty), 1, 7);
-                    }
-                    steps.fetch_add(1, Ordering::Relaxed);
-                }
-            });
-            scope.spawn(|| {
-                while !done.load(Ordering::Relaxed) {
-                    heap.collect().unwrap();
-                }
-            });
-            let end = maker.join();
-            done.store(true, Ordering::Relaxed);
-            end.unwrap();
-        });
-    });
-    assert_swept_and_valid(&heap);
-}
-
 // What is refused.
 
 fn refused(config: Config) -> String {

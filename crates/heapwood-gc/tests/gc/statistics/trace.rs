@@ -3,9 +3,8 @@
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_gc::settings::options::GcTrace;
-use heapwood_gc::{Config, Heap, Stats};
+use heapwood_gc::{Config, Heap};
 use heapwood_gc_testing::*;
-use heapwood_heap::Sweeping;
 use heapwood_os::SYSTEM;
 use regex::Regex;
 
@@ -20,71 +19,6 @@ fn garbage(heap: &Heap, nodes: usize) {
     for _ in 0..nodes {
         mutator.allocate(node).unwrap();
     }
-}
-
-/// All that can be added up, does.
-fn adds_up(stats: &Stats) {
-    assert!(stats.phase_stop_ns <= stats.phase_prep_ns, "{stats:?}");
-    let phases = [stats.phase_prep_ns, stats.phase_mark_ns, stats.phase_sweep_ns, stats.phase_recovery_ns];
-    assert_eq!(stats.phase_total_ns, phases.into_iter().sum::<u64>(), "{stats:?}");
-    // A pause is prep and mark, but for what comes before the first request, and for sweeping while others wait.
-    assert!(stats.pause_total_ns <= stats.phase_total_ns, "{stats:?}");
-    assert!(stats.small_bytes <= stats.allocated_bytes, "{stats:?}");
-}
-
-#[test]
-fn the_phases_add_up() {
-    let heap = heap(PRECISE.background_release(false));
-    garbage(&heap, 300_000);
-    attach(&heap).collect().unwrap();
-    heap.memory().release_free();
-    let stats = heap.inspect().stats();
-    adds_up(&stats);
-    assert!(stats.collections > 2, "{stats:?}");
-    for phase in [stats.phase_prep_ns, stats.phase_mark_ns, stats.phase_sweep_ns, stats.phase_recovery_ns] {
-        assert!(phase > 0, "{stats:?}");
-    }
-}
-
-#[test]
-fn spans_are_swept_once_by_who_needs_them() {
-    let heap = heap(PRECISE.background_release(false));
-    let by = |who| heap.space().reclaim_clock().swept_by(who);
-    let swept = || [by(Sweeping::Allocation), by(Sweeping::Background), by(Sweeping::Collector)];
-    garbage(&heap, 20_000);
-    attach(&heap).collect().unwrap();
-    assert_eq!(swept(), [0, 0, 0]);
-    let first = heap.inspect().stats();
-    assert!(first.shared_rmws > 0 && first.small_bytes >= 20_000 * 32, "{first:?}");
-
-    // Another thread needs cells of the same kind: it sweeps what was dead, and has told when it leaves.
-    std::thread::scope(|scope| {
-        scope.spawn(|| garbage(&heap, 1_000));
-    });
-    let [by_thread, others @ ..] = swept();
-    assert!(by_thread > 0 && others == [0, 0], "{by_thread} {others:?}");
-
-    // What it has left the collector sweeps.
-    attach(&heap).collect().unwrap();
-    let [still, _, by_collector] = swept();
-    assert!(still == by_thread && by_collector > 0, "{still} {by_collector}");
-
-    // The heap's own thread would do this.
-    garbage(&heap, 20_000);
-    attach(&heap).collect().unwrap();
-    let before = by(Sweeping::Collector);
-    while heap.space().sweep_some(Sweeping::Background) {}
-    let after = heap.inspect().stats();
-    assert!(by(Sweeping::Background) > 0 && by(Sweeping::Collector) == before);
-    adds_up(&after);
-
-    // A large object is no small one.
-    let mutator = attach(&heap);
-    mutator.allocate(pointer_free(&heap, 800_000)).unwrap();
-    drop(mutator);
-    let stats = heap.inspect().stats();
-    assert_eq!(stats.small_bytes, after.small_bytes);
-    assert!(stats.allocated_bytes >= after.allocated_bytes + 800_000);
 }
 
 /// What a process of its own that runs `body` says on its standard error, with this variable.
@@ -245,36 +179,6 @@ fn a_line_names_the_thread_that_was_waited_for() {
         awaited += 1;
     }
     assert!(awaited > 0, "{text}");
-}
-
-/// Marks with two threads what is alive.
-fn mark_with_two() {
-    let heap = heap(PRECISE.mark_threads(2).background_release(false));
-    let (mutator, node) = (attach(&heap), node_type(&heap));
-    let mut roots = Slots::new(&heap, 1);
-    roots.extend_list(0, &mutator, node, 100_000, 7);
-    (0..50).for_each(|_| mutator.collect().unwrap());
-    let stats = heap.inspect().stats();
-    adds_up(&stats);
-    assert!(stats.live_bytes > 3_000_000, "{stats:?}");
-}
-
-#[test]
-fn all_threads_that_mark_are_told_of() {
-    let text = told(Some("trace=1"), mark_with_two);
-    let line = Regex::new(LINE).unwrap();
-    let forced: Vec<_> = text.lines().filter(|line| line.contains("(forced)")).collect();
-    assert_eq!(forced.len(), 50, "{text}");
-    let mut both = 0;
-    for found in forced.iter().map(|l| line.captures(l).unwrap_or_else(|| panic!("{l}"))) {
-        let alone = found["processors"] == *"1";
-        assert!(alone || found["processors"] == *"2", "{text}");
-        assert!(found["live"] == *"3" && found["idle"] == *"0", "{text}");
-        assert!(!alone || found["background"] == *"0", "who did not mark used no CPU for it: {text}");
-        both += usize::from(!alone);
-    }
-    // Now and then a thread comes when all is marked; not always.
-    assert!(!is_thorough() || both > 0, "{text}");
 }
 
 #[test]

@@ -4,9 +4,8 @@
 mod shaded;
 
 use heapwood_gc::settings::options::Generational;
-use heapwood_gc::{Heap, HeapBox, slice_scan};
+use heapwood_gc::{Heap, HeapBox};
 use heapwood_gc_testing::*;
-use heapwood_layout::TypeDescriptor;
 use heapwood_os_testing::faulty::Faulty;
 
 const ALWAYS: Generational = Generational::Always;
@@ -75,57 +74,4 @@ fn markings_after_the_first_ask_the_kernel_for_nothing() {
     (0..8).for_each(|_| mark());
     assert!(first > before, "the first marking needs memory");
     assert_eq!(kernel.requests() - first, 0, "requests of eight more");
-}
-
-/// What a large array refers to moves to where the marking has been, piece by piece; and what does is freed before all of it was
-/// marked.
-#[test]
-fn a_large_object_is_marked_as_it_was_whatever_becomes_of_it() {
-    const LEN: usize = 50_000;
-    for (generational, frees) in [(ALWAYS, false), (OFF, false), (ALWAYS, true), (OFF, true)] {
-        let heap = quiet(generational);
-        let mutator = attach(&heap);
-        let element = TypeDescriptor::masked(WORD, &[1]).unwrap();
-        let table = mutator.types().type_for(LEN * WORD, slice_scan(&element, 0).unwrap()).unwrap();
-        let node = node_type(&heap);
-        let mut roots = Slots::new(&heap, 2);
-        roots.set(0, new(&mutator, table));
-        roots.set(1, new(&mutator, table));
-        let (from, to) = (roots.get(0), roots.get(1));
-        for i in 0..LEN {
-            link(&mutator, from, i, new(&mutator, node));
-        }
-        assert!(mutator.incremental_marking().begin().unwrap());
-        // The table on top of the stack first: in either order pieces of both are left.
-        assert!(mutator.incremental_marking().step(20_000).unwrap());
-        let all: Vec<usize> = (0..LEN).map(|i| get(from, i)).collect();
-        if frees {
-            for (i, &object) in all.iter().enumerate() {
-                link(&mutator, to, i, object);
-            }
-            roots.set(0, 0);
-            free(&mutator, from);
-            assert!(mutator.find(from).is_none());
-            // Nothing takes its pages before the marking has gone through it.
-            let other = new(&mutator, table);
-            assert_ne!(other, from);
-            roots.set(0, other);
-        } else {
-            for (i, &object) in all.iter().enumerate().rev() {
-                link(&mutator, to, i, object);
-                link(&mutator, from, i, 0);
-                if i % 1000 == 0 {
-                    mutator.incremental_marking().step(100).unwrap();
-                }
-            }
-        }
-        mutator.incremental_marking().step(30_000).unwrap();
-        assert!(mutator.incremental_marking().finish().unwrap());
-        heap.memory().finish_sweep();
-        assert!(all.iter().all(|&object| mutator.find(object).is_some()));
-        assert_eq!(mutator.find(from).is_some(), !frees);
-        assert_valid(&heap);
-        mutator.collect().unwrap();
-        assert_eq!(heap.inspect().stats().live_objects, LEN + 2);
-    }
 }

@@ -48,23 +48,6 @@ fn leaves_are_there(heap: &HeapBox, nodes: &[usize]) {
     assert_valid(heap);
 }
 
-#[test]
-fn a_thread_that_leaves_hands_in_what_it_has_shaded() {
-    let heap = quiet(ALWAYS);
-    let mutator = attach(&heap);
-    let (_roots, table, nodes) = table(&heap, &mutator, 20);
-    assert!(mutator.incremental_marking().begin().unwrap());
-    let leaves = || {
-        let other = attach(&heap);
-        overwrite(&other, table, &[0; 20]);
-        assert_eq!(shaded(&other).objects, 0);
-    };
-    mutator.blocking(|| std::thread::scope(|s| s.spawn(leaves).join().unwrap())).unwrap();
-    assert_eq!(shaded(&mutator), ShadeCounts { objects: 20, chunks: 1, rescans: 0 });
-    assert!(mutator.incremental_marking().finish().unwrap());
-    leaves_are_there(&heap, &nodes);
-}
-
 /// In a forked child the marking goes on; the threads whose barriers have shaded are not there, and their chunks are.
 #[test]
 fn a_forked_child_scans_what_vanished_threads_have_shaded() {

@@ -2,7 +2,7 @@
 //! nothing behind, and a heap whose program sleeps gives its memory back. Each is measured in a process of its own; with
 //! HEAPWOOD_LONG=1 at full size.
 
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::settings::options::{Concurrent, Stop};
 use heapwood_gc::{Config, Heap, Mutator};
 use heapwood_gc_testing::*;
@@ -67,28 +67,6 @@ fn written(mutator: usize) -> usize {
     entries.chunks(8).filter(|entry| entry[7] & 0xC0 != 0).count() * page
 }
 
-/// What blocked threads hold back goes to whoever collects and needs it: nothing of it stays in use.
-#[test]
-#[ignore = "of the long suite: it waits for seconds, and for what threads do meanwhile"]
-fn blocked_threads_hand_back_what_they_hold() {
-    for threads in [1, 64] {
-        let heap = heap(FULL.min_heap(256 << 20));
-        with_blocked_threads(&heap, threads, |_| {
-            std::thread::sleep(Duration::from_millis(1000));
-            attach(&heap).collect().unwrap();
-            let took = within_a_minute("blocked threads are emptied, and what they left is swept", || {
-                heap.inspect().stats().in_use_bytes < 64 << 10
-            });
-            println!(
-                "{threads} threads: {} KiB in use after a second and {took:?}",
-                heap.inspect().stats().in_use_bytes >> 10
-            );
-        });
-        assert_eq!((heap.mutators(), heap.inspect().stats().collections), (0, 1));
-        assert_swept_and_valid(&heap);
-    }
-}
-
 /// The memory of a thousand mutators is what is left of a thousand threads a second after they block.
 #[test]
 #[ignore = "of the long suite: it waits for seconds, and for what threads do meanwhile"]
@@ -117,72 +95,6 @@ fn blocked_threads_are_small(config: Config, left: usize) {
         within_a_minute("nothing else is left of them", || heap.inspect().stats().in_use_bytes < left);
         assert!(all() < 32 * MIB);
     });
-}
-
-/// Threads that sleep in the kernel without having said so are stopped by signals, and sleep on. Nobody knows that they do nothing:
-/// what they have set aside stays theirs, and so does what they hold.
-#[test]
-fn a_thousand_threads_asleep_outside_of_regions_are_stopped() {
-    let threads = if is_thorough() { 1000 } else { 100 };
-    let heap = heap(BY_SIGNALS.min_heap(1 << 30));
-    let types = thirty_shapes(&heap);
-    let (all, tids) = (Barrier::new(threads + 1), Mutex::new(Vec::new()));
-    let mut pipe = [0; 2];
-    // SAFETY: the array is the call's to write.
-    assert_eq!(unsafe { libc::pipe(pipe.as_mut_ptr()) }, 0);
-    let awake = AtomicU32::new(0);
-    std::thread::scope(|scope| {
-        for t in 0..threads {
-            let (heap, types, all, tids, awake) = (&heap, &types, &all, &tids, &awake);
-            let body = move || {
-                let mutator = attach(heap);
-                // Nothing but this refers to it.
-                let held = new(&mutator, types[0]);
-                put(held, 9, t);
-                types.iter().for_each(|&ty| put(new(&mutator, ty), 9, t));
-                tids.lock().unwrap().push(mutator.thread());
-                all.wait();
-                if t % 2 == 0 {
-                    let mut byte = 0u8;
-                    // SAFETY: the byte is the call's to write. The other end is closed in the end.
-                    let read = unsafe { libc::read(pipe[0], (&raw mut byte).cast(), 1) };
-                    assert_eq!(read, 0, "the call was interrupted: {}", std::io::Error::last_os_error());
-                } else {
-                    while awake.load(Ordering::SeqCst) == 0 {
-                        heapwood_os::threads::futex::wait(awake, 0);
-                    }
-                }
-                assert_eq!(get(std::hint::black_box(held), 9), t);
-                types.iter().for_each(|&ty| put(new(&mutator, ty), 9, t));
-                assert_eq!(get(std::hint::black_box(held), 9), t);
-            };
-            std::thread::Builder::new().stack_size(64 << 10).spawn_scoped(scope, body).unwrap();
-        }
-        all.wait();
-        within_a_minute("all sleep", || tids.lock().unwrap().iter().all(|&tid| is_asleep(tid)));
-        let mutator = attach(&heap);
-        for _ in 0..5 {
-            mutator.collect().unwrap();
-            // What was lost would be handed out again.
-            (0..threads).for_each(|i| put(new(&mutator, types[i % types.len()]), 9, usize::MAX));
-        }
-        assert_eq!(heap.inspect().stats().collections, 5);
-        assert!(heap.inspect().stats().live_objects >= threads);
-        // Each has taken a span or a page of each of its shapes, which are not given back.
-        // SAFETY: the others sleep.
-        assert!(unsafe { heap.inspect().owned_unused_bytes() } > threads * types.len() * 4096);
-        awake.store(1, Ordering::SeqCst);
-        heapwood_os::threads::futex::wake(&awake, i32::MAX);
-        // SAFETY: nobody writes there.
-        assert_eq!(unsafe { libc::close(pipe[1]) }, 0);
-    });
-    assert_eq!(heap.mutators(), 0);
-    assert_swept_and_valid(&heap);
-}
-
-fn is_asleep(tid: u32) -> bool {
-    let stat = std::fs::read_to_string(format!("/proc/self/task/{tid}/stat")).unwrap();
-    stat.rsplit_once(") ").is_some_and(|(_, state)| state.starts_with('S'))
 }
 
 /// Threads come and go, 64 at a time, and half of them do not detach.

@@ -1,7 +1,6 @@
 //! Threads look up what others have just made, freed or not made yet: an object that a thread knows is always found, whose
 //! ever it is, and a cell without an object never, while its owner goes on.
 
-use core::ptr::NonNull;
 use heapwood_gc::{Config, Mutator, ObjectType};
 use heapwood_gc_testing::*;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -135,47 +134,5 @@ fn a_cell_without_an_object_is_never_found() {
             }
             assert!(!is_thorough() || looked > 0);
         });
-    }
-}
-
-/// Cells that the program freed wait in the run of a mutator that uses them again: without freed bits, and without objects.
-#[test]
-fn cells_that_wait_to_be_used_again_are_not_found() {
-    for config in [FULL, BY_SIGNALS] {
-        let heap = heap(config);
-        let maker = attach(&heap);
-        let ty = ObjectType::no_pointers(64);
-        let mut objects: Vec<usize> =
-            (0..100).map(|_| maker.allocate(ty).unwrap().as_ptr() as usize).collect();
-        objects.sort();
-        for &object in &objects[10..90] {
-            // SAFETY: nothing refers to it.
-            unsafe { maker.free(NonNull::new(object as *mut u8).unwrap()) }.unwrap();
-        }
-        let found = |mutator: &Mutator| {
-            let by_mutator: Vec<usize> =
-                objects.iter().copied().filter(|&o| base(mutator, o).is_some()).collect();
-            let is_found = |o: &usize| heap.objects().find(*o).is_some();
-            assert_eq!(by_mutator, objects.iter().copied().filter(is_found).collect::<Vec<_>>());
-            by_mutator
-        };
-        let kept: Vec<usize> = objects[..10].iter().chain(&objects[90..]).copied().collect();
-        assert_eq!(found(&maker), kept);
-        let mut expected = kept;
-        for round in 0..3 {
-            // One of the freed cells has an object again, and perhaps the others wait behind it.
-            let mut made = (0..1000).map(|_| maker.allocate(ty).unwrap().as_ptr() as usize);
-            expected.push(made.find(|object| objects.contains(object)).expect("a freed cell"));
-            expected.sort();
-            assert_eq!(found(&maker), expected, "round {round}");
-            std::thread::scope(|scope| {
-                scope.spawn(|| {
-                    let other = attach(&heap);
-                    assert_eq!(found(&other), expected, "round {round}, another thread");
-                });
-            });
-        }
-        drop(maker);
-        assert_swept_and_valid(&heap);
     }
 }

@@ -2,26 +2,11 @@
 //! again at once.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
-use heapwood_gc::{Attached, Config, Heap, Mutator, ObjectType};
+use heapwood_gc::{Attached, Config, Mutator, ObjectType};
 use heapwood_gc_testing::*;
-use heapwood_layout::TypeDescriptor;
-use heapwood_pages::PAGE_SIZE;
 
 /// No collection comes by itself.
 const QUIET: Config = FULL.min_heap(1 << 30);
-
-/// Thirty shapes in six size classes that fill their spans' pages without a rest.
-fn thirty_shapes(heap: &Heap) -> Vec<ObjectType> {
-    [2, 4, 8, 16, 32, 64]
-        .into_iter()
-        .flat_map(|words| (0..5).map(move |i| (words, 1 + i % (words - 1), i / (words - 1) % 2)))
-        .map(|(words, first, second)| {
-            // No two have the same size and mask. The first word is never a pointer.
-            let mask = [1u64 << first | second as u64];
-            heap.types().register(&TypeDescriptor::masked(words * WORD, &mask).unwrap()).unwrap()
-        })
-        .collect()
-}
 
 /// Fills `bytes` with objects of a type that nobody keeps.
 fn make(mutator: &Mutator, ty: ObjectType, bytes: usize) {
@@ -58,33 +43,6 @@ fn half_dead_spans_are_used_before_the_heap_grows() {
     let grown = after.in_use_bytes.saturating_sub(before.in_use_bytes);
     // A page cache's block may change meanwhile.
     assert!(grown <= 512 << 10, "18 MiB in free cells took {grown} bytes of pages");
-}
-
-/// What a leaving thread held is the next one's: many that come and go with a few objects of thirty shapes each use hardly
-/// more than their objects.
-#[test]
-fn what_a_leaving_thread_held_is_used_again_at_once() {
-    let heap = heap(QUIET);
-    let types = thirty_shapes(&heap);
-    let mut in_use = 0;
-    for thread in 0..200 {
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                let mutator = attach(&heap);
-                types.iter().for_each(|&ty| make(&mutator, ty, ty.size()));
-            });
-        });
-        let stats = heap.inspect().stats();
-        if thread == 0 {
-            in_use = stats.in_use_bytes;
-        }
-        let made: usize = types.iter().map(|ty| ty.size() * (thread + 1)).sum();
-        assert_eq!(stats.allocated_bytes, made as u64, "what was not used is not charged");
-        // Each shape has one span that is not full, once it has spans of its own.
-        let room = in_use + made + types.len() * PAGE_SIZE;
-        assert!(stats.in_use_bytes <= room, "{} bytes in use after {thread} threads", stats.in_use_bytes);
-        assert_eq!(stats.collections, 0);
-    }
 }
 
 #[test]

@@ -124,20 +124,6 @@ fn a_thread_that_blocks_is_blocked_in_all_its_heaps() {
     new(&here, node_type(&one));
 }
 
-/// The heap that a thread attached to inside a blocking region outlives the region, and keeps nobody waiting as that ends.
-#[test]
-fn a_heap_that_was_attached_to_in_a_blocking_region_stays() {
-    let (one, other) = (heap(PRECISE), heap(PRECISE));
-    let mutator = attach(&one);
-    let guest = mutator.blocking(|| attach(&other)).unwrap();
-    let mut frame = Framed::<1>::new(&guest);
-    frame.set(0, new(&guest, node_type(&other)));
-    mutator.collect().unwrap();
-    guest.collect().unwrap();
-    assert_eq!((mutator.check(), guest.check()), (Ok(()), Ok(())));
-    assert_eq!(other.inspect().stats().live_objects, 1);
-}
-
 /// A thread that is attached to no heap, or to another, collects one in which others run, and one in which nobody does.
 #[test]
 fn a_thread_without_a_mutator_collects() {

@@ -11,7 +11,6 @@
 mod arenas;
 mod check;
 mod cluster;
-mod companion;
 mod estates;
 mod exchange;
 mod frees;
@@ -23,9 +22,8 @@ mod weaks;
 pub(crate) mod worker;
 pub(crate) mod world;
 
-use heapwood_gc::settings::options::Stop;
 use heapwood_gc_testing::settings::{amount, first_seed, is_thorough};
-use settings::{ALL, Settings};
+use settings::Settings;
 use worker::Done;
 use world::World;
 
@@ -36,10 +34,8 @@ fn allocations() -> usize {
 }
 
 /// Plays one heap's share, on a new heap with a new seed every few rounds.
-fn play(settings: &Settings) {
-    let with_signals = settings.config.stop == Stop::Signals
-        || settings.companion.is_some_and(|config| config.stop == Stop::Signals);
-    if cfg!(heapwood_tsan) && with_signals {
+pub(crate) fn play(settings: &Settings) {
+    if cfg!(heapwood_tsan) && settings.disturbed() {
         println!("skipped: ThreadSanitizer delays signals until their thread makes a system call");
         return;
     }
@@ -102,41 +98,6 @@ fn play(settings: &Settings) {
     let few = all.allocations / if settings.disturbed() { 1000 } else { 100 };
     assert!(settings.threads == 1 || passed > few, "clusters went from thread to thread");
     assert!(arenas.closed > 0 || arenas.housed < 1000, "arenas were closed");
-    assert!(settings.companion.is_none() || all.visits > all.allocations / 10_000, "both heaps were used");
     assert!(!settings.disturbed() || all.answered > 0, "signals stopped threads that computed");
     assert!(!settings.come_and_go || all.attached > settings.threads, "threads came and went");
-}
-
-heapwood_gc_testing::a_test_for_each! {
-    play, ALL;
-    one_thread = 0;
-    two_threads = 1;
-    four_threads = 2;
-    sixteen_threads = 3;
-    threads_that_come_and_go = 4;
-    all_mixed = 5;
-    small_mark_stack = 6;
-    limited = 7;
-    verified = 8;
-    stressed = 9;
-    conservative = 10;
-    young_one_thread = 11;
-    young_two_threads_left_to_themselves = 12;
-    young_threads_that_come_and_go = 13;
-    young_all_mixed = 14;
-    young_small_mark_stack = 15;
-    young_limited = 16;
-    young_verified = 17;
-    young_stressed = 18;
-    signals_one_thread = 19;
-    signals_two_threads = 20;
-    signals_four_threads = 21;
-    signals_eight_threads_that_come_and_go = 22;
-    signals_sixteen_threads = 23;
-    signals_all_mixed = 24;
-    signals_limited = 25;
-    signals_verified = 26;
-    signals_beside_polls = 27;
-    polls_beside_signals = 28;
-    signals_beside_another_signal_verified = 29;
 }

@@ -21,8 +21,6 @@ pub(crate) struct Settings {
     pub(crate) come_and_go: bool,
     /// Whether collections are young ones mostly, some of them late.
     pub(crate) young: bool,
-    /// A second heap that half of the threads use, too.
-    pub(crate) companion: Option<Config>,
 }
 
 impl Settings {
@@ -65,7 +63,6 @@ const USUAL: Settings = Settings {
     mixed: false,
     come_and_go: false,
     young: false,
-    companion: None,
 };
 const MIXED: Settings = Settings { mixed: true, ..USUAL };
 const COMING: Settings = Settings { come_and_go: true, round: 4_000, ..USUAL };
@@ -76,58 +73,42 @@ const VERIFIED: Settings = Settings { clusters: 4, objects: 60, round: 5_000, ..
 const STRESSED: Settings = Settings { clusters: 2, objects: 20, round: 400, come_and_go: true, ..USUAL };
 const LIMITED: Settings = Settings { clusters: 50, ..USUAL };
 
-const fn on(of: Settings, name: &'static str, config: Config, threads: usize, share: usize) -> Settings {
-    Settings { name, config, threads, share, ..of }
-}
-
-const fn beside(name: &'static str, config: Config, companion: Config, share: usize) -> Settings {
-    Settings { name, config, companion: Some(companion), share, come_and_go: true, ..USUAL }
+const fn on(of: Settings, config: Config, threads: usize, share: usize) -> Settings {
+    Settings { config, threads, share, ..of }
 }
 
 const fn young(of: Settings) -> Settings {
     Settings { young: true, ..of }
 }
 
-pub(crate) const ALL: [Settings; 30] = [
-    on(USUAL, "one thread", PRECISE, 1, 4),
-    on(USUAL, "two threads, 30 %", CONCURRENT.percent(30), 2, 7),
-    on(USUAL, "four threads", CONCURRENT.mark_threads(6), 4, 7),
-    on(CROWD, "16 threads", PRECISE, 16, 7),
-    on(COMING, "threads that come and go", PRECISE, 6, 7),
-    on(MIXED, "layouts that share all spans", CONCURRENT, 3, 2),
-    on(USUAL, "mark stack of 8", CONCURRENT.mark_stack(8), 2, 2),
-    on(LIMITED, "limited", CONCURRENT.limit(6 << 20), 3, 2),
-    on(VERIFIED, "verified", PRECISE.verify(true), 3, 1),
-    on(STRESSED, "stressed", PRECISE.stress(true), 3, 1),
-    on(Settings { come_and_go: true, ..USUAL }, "conservative stacks", SCANNED, 4, 6),
-    on(OFTEN_YOUNG, "young, one thread", YOUNG, 1, 5),
-    on(OFTEN_YOUNG, "young, two threads, left to themselves", YOUNG.min_heap(24 << 20), 2, 9),
-    on(young(COMING), "young, threads that come and go", YOUNG, 6, 11),
-    on(young(MIXED), "young, layouts that share all spans", YOUNG.mark_threads(4), 3, 5),
-    on(OFTEN_YOUNG, "young, mark stack of 8", YOUNG.mark_stack(8), 2, 3),
-    on(young(LIMITED), "young, limited", YOUNG.limit(6 << 20), 3, 4),
-    on(young(VERIFIED), "young, verified", YOUNG.verify(true), 3, 1),
-    on(young(STRESSED), "young, stressed", YOUNG.stress(true), 3, 1),
-    on(USUAL, "signals, one thread", SIGNALS, 1, 1),
-    on(USUAL, "signals, two threads", SIGNALS, 2, 1),
-    on(USUAL, "signals, four threads", SIGNALS, 4, 2),
-    on(COMING, "signals, eight threads that come and go", SIGNALS, 8, 2),
-    on(CROWD, "signals, 16 threads", SIGNALS, 16, 2),
-    on(MIXED, "signals, layouts that share all spans", SIGNALS, 3, 1),
-    on(LIMITED, "signals, limited", SIGNALS.limit(6 << 20), 3, 1),
-    on(
-        Settings { come_and_go: true, ..VERIFIED },
-        "signals, verified",
-        SIGNALS.verify(true).mark_stack(16),
-        3,
-        1,
-    ),
-    beside("signals, and beside it a heap that polls", SIGNALS, SCANNED, 2),
-    beside("polls, and beside it a heap that signals", PRECISE, SIGNALS, 1),
-    beside(
-        "signals, and beside it another signal, verified",
-        SIGNALS,
-        SIGNALS.stop_signal(35).verify(true),
-        1,
-    ),
-];
+heapwood_gc_testing::heaps! {
+    super::play, Settings;
+    one_thread = on(USUAL, PRECISE, 1, 6);
+    two_threads = on(USUAL, CONCURRENT.percent(30), 2, 7);
+    four_threads = on(USUAL, CONCURRENT.mark_threads(6), 4, 7);
+    sixteen_threads = on(CROWD, PRECISE, 16, 7);
+    threads_that_come_and_go = on(COMING, PRECISE, 6, 7);
+    all_mixed = on(MIXED, CONCURRENT, 3, 2);
+    small_mark_stack = on(USUAL, CONCURRENT.mark_stack(8), 2, 2);
+    limited = on(LIMITED, CONCURRENT.limit(6 << 20), 3, 2);
+    verified = on(VERIFIED, PRECISE.verify(true), 3, 1);
+    stressed = on(STRESSED, PRECISE.stress(true), 3, 1);
+    conservative = on(Settings { come_and_go: true, ..USUAL }, SCANNED, 4, 6);
+    young_one_thread = on(OFTEN_YOUNG, YOUNG, 1, 5);
+    young_two_threads_left_to_themselves = on(OFTEN_YOUNG, YOUNG.min_heap(24 << 20), 2, 9);
+    young_threads_that_come_and_go = on(young(COMING), YOUNG, 6, 11);
+    young_all_mixed = on(young(MIXED), YOUNG.mark_threads(4), 3, 5);
+    young_small_mark_stack = on(OFTEN_YOUNG, YOUNG.mark_stack(8), 2, 3);
+    young_limited = on(young(LIMITED), YOUNG.limit(6 << 20), 3, 4);
+    young_verified = on(young(VERIFIED), YOUNG.verify(true), 3, 1);
+    young_stressed = on(young(STRESSED), YOUNG.stress(true), 3, 1);
+    signals_one_thread = on(USUAL, SIGNALS, 1, 1);
+    signals_two_threads = on(USUAL, SIGNALS, 2, 1);
+    signals_four_threads = on(USUAL, SIGNALS, 4, 2);
+    signals_eight_threads_that_come_and_go = on(COMING, SIGNALS, 8, 2);
+    signals_sixteen_threads = on(CROWD, SIGNALS, 16, 2);
+    signals_all_mixed = on(MIXED, SIGNALS, 3, 1);
+    signals_limited = on(LIMITED, SIGNALS.limit(6 << 20), 3, 1);
+    signals_verified =
+        on(Settings { come_and_go: true, ..VERIFIED }, SIGNALS.verify(true).mark_stack(16), 3, 3);
+}

@@ -5,7 +5,6 @@
 use super::arenas::{self, Lodgings, Via};
 use super::check::Tally;
 use super::cluster::{Cluster, Object, Outcome, Root, fill};
-use super::companion::Guest;
 use super::frees::free;
 use super::hand::Hand;
 use super::weaks::Known;
@@ -36,8 +35,6 @@ pub(crate) struct Done {
     pub(crate) attached: usize,
     pub(crate) refused: usize,
     pub(crate) meetings: usize,
-    /// Steps in the second heap.
-    pub(crate) visits: usize,
     /// Collections that stopped a thread where it only computed.
     pub(crate) answered: usize,
     pub(crate) arenas: arenas::Done,
@@ -52,7 +49,6 @@ impl Done {
         self.attached += other.attached;
         self.refused += other.refused;
         self.meetings += other.meetings;
-        self.visits += other.visits;
         self.answered += other.answered;
         self.arenas.add(other.arenas);
     }
@@ -76,8 +72,6 @@ pub(crate) struct Worker<'w> {
     /// What it has read.
     known: [Option<Known>; KEPT],
     lodgings: Lodgings,
-    /// Its part in the second heap, while it is attached to both.
-    guest: Option<Guest<'w>>,
     /// The roots that hold null.
     free_roots: Vec<Root>,
     left: usize,
@@ -117,7 +111,6 @@ impl<'w> Worker<'w> {
             kept_token,
             known: [None; KEPT],
             lodgings: Lodgings::default(),
-            guest: None,
             free_roots: (0..SLOTS).map(Root::Slot).collect(),
             left: allocations,
             done: Done::default(),
@@ -145,16 +138,10 @@ impl<'w> Worker<'w> {
             Mutator::attach(&self.world.heap, None).map_err(|e| format!("a thread cannot attach: {e}"))?;
         self.session = self.world.sessions.fetch_add(1, Ordering::Relaxed) as u64;
         self.done.attached += 1;
-        if let Some(companion) = self.world.companion.as_ref().filter(|_| self.rng.one_in(2)) {
-            self.guest = Some(Guest::new(companion)?);
-        }
         // SAFETY: the frame and its slots live as long as the worker, which outlives its threads.
         unsafe { mutator.frames().push(NonNull::from(&mut *self.frame)) };
         self.free_roots.extend((0..FRAME).map(Root::Frame));
-        let played = self.session(&mutator);
-        // It is this thread's, and goes before it.
-        self.guest = None;
-        played?;
+        self.session(&mutator)?;
         self.forget_kept()?;
         if self.left == 0 {
             self.end(&mutator)?;
@@ -217,7 +204,7 @@ impl<'w> Worker<'w> {
             930..955 => self.send(m),
             955..980 => self.receive(m),
             980..984 => self.change_root(m),
-            984..987 => self.visit(),
+            984..987 => self.compute(),
             987..990 if self.rng.one_in(2) => self.leave(m),
             987..990 => self.let_go(m),
             990..994 => {
@@ -243,12 +230,8 @@ impl<'w> Worker<'w> {
         }
     }
 
-    /// Elsewhere: in the second heap, or nowhere, while a collection comes.
-    fn visit(&mut self) -> Outcome {
-        if let Some(guest) = &mut self.guest {
-            guest.step(&mut self.rng)?;
-            self.done.visits += 1;
-        }
+    /// Uses no heap while a collection comes.
+    fn compute(&mut self) -> Outcome {
         if let Some(disturber) = self.world.disturber.as_ref().filter(|_| self.rng.one_in(3)) {
             disturber.answer_in_handler()?;
             self.done.answered += 1;

@@ -2,7 +2,6 @@
 
 use super::arenas::Arenas;
 use super::check::{Tally, compare};
-use super::companion::Companion;
 use super::estates::Estates;
 use super::exchange::{Exchange, Mailbox};
 use super::granules::Granules;
@@ -39,7 +38,6 @@ pub(crate) struct World {
     pub(super) tallies: Mutex<Vec<Tally>>,
     pub(super) sessions: AtomicUsize,
     pub(super) victims: RwLock<Victims>,
-    pub(crate) companion: Option<Companion>,
     /// Collects beside the workers. Dropped before the heap.
     pub(super) disturber: Option<Disturber>,
     pub(crate) heap: HeapBox,
@@ -70,7 +68,6 @@ impl World {
             tallies: Mutex::new(vec![Tally::default(); settings.threads]),
             sessions: AtomicUsize::new(0),
             victims: RwLock::default(),
-            companion: settings.companion.map(Companion::new),
             disturber,
             heap,
         }

@@ -133,42 +133,6 @@ fn a_program_that_frees_what_it_makes_does_not_grow_and_does_not_collect() {
     assert_valid(&heap);
 }
 
-/// The same with several threads that free each other's objects.
-#[test]
-fn threads_that_free_each_others_objects_do_not_grow_and_do_not_collect() {
-    let heap = heap(PRECISE.min_heap(8 << 20));
-    let node = node_type(&heap);
-    let most = std::sync::atomic::AtomicUsize::new(0);
-    std::thread::scope(|scope| {
-        let heap = &heap;
-        let most = &most;
-        let (to_second, from_first) = std::sync::mpsc::sync_channel::<Vec<usize>>(2);
-        scope.spawn(move || {
-            let mutator = attach(heap);
-            for round in 0..2000 {
-                let made = (0..500).map(|_| new(&mutator, node)).collect();
-                mutator.blocking(|| to_second.send(made).unwrap()).unwrap();
-                if round % 200 == 0 {
-                    println!("round {round}: {} bytes in use", heap.inspect().stats().in_use_bytes);
-                }
-                if round == 400 {
-                    most.store(heap.inspect().stats().in_use_bytes, Ordering::Relaxed);
-                }
-            }
-        });
-        scope.spawn(move || {
-            let mutator = attach(heap);
-            while let Ok(made) = mutator.blocking(|| from_first.recv()).unwrap() {
-                made.into_iter().for_each(|at| free(&mutator, at));
-            }
-        });
-    });
-    let stats = heap.inspect().stats();
-    // 32 MB went through it.
-    assert_eq!(stats.collections, 0);
-    assert!(stats.in_use_bytes <= most.load(Ordering::Relaxed) + (512 << 10), "{stats:?}");
-}
-
 /// What is dead may refer to what the program has freed, and a young collection looks at what is dead where it is old: what
 /// lies there now is not taken for an object, nor is it no object's fault.
 #[test]

@@ -37,36 +37,6 @@ pub(crate) fn set_value(mutator: &Mutator, ephemeron: usize, value: usize) -> bo
 }
 
 #[test]
-fn a_value_lives_as_long_as_its_key() {
-    for config in [FULL, PRECISE, YOUNG, FULL.verify(true), YOUNG.verify(true), PRECISE.mark_threads(3)] {
-        let heap = heap(config.concurrent(Concurrent::Off));
-        let mutator = attach(&heap);
-        let (node, large) = (node_type(&heap), pointer_free(&heap, 100_000));
-        for ty in [node, pointer_free(&heap, 3000), large] {
-            let mut roots = Slots::new(&heap, 3);
-            roots.set(0, new(&mutator, ty));
-            roots.set(1, new(&mutator, node));
-            roots.set(2, ephemeron(&mutator, roots.get(0), roots.get(1)));
-            let (key, value) = (roots.get(0), roots.get(1));
-            roots.set(1, 0);
-            for _ in 0..3 {
-                mutator.collect().unwrap();
-                assert_eq!((key_of(&mutator, roots.get(2)), value_of(&mutator, roots.get(2))), (key, value));
-                assert!(lives(&heap, value));
-            }
-            let before = heap.inspect().stats().weak_cleared;
-            roots.set(0, 0);
-            mutator.collect().unwrap();
-            assert_eq!((key_of(&mutator, roots.get(2)), value_of(&mutator, roots.get(2))), (0, 0));
-            assert!(!lives(&heap, value) && !lives(&heap, key) && lives(&heap, roots.get(2)));
-            assert_eq!(heap.inspect().stats().weak_cleared - before, 1);
-            assert!(!set_value(&mutator, roots.get(2), roots.get(2)));
-        }
-        assert_swept_and_valid(&heap);
-    }
-}
-
-#[test]
 fn what_cannot_be_is_refused_and_changes_nothing() {
     let heap = heap(FULL.concurrent(Concurrent::Off));
     let mutator = attach(&heap);

@@ -72,30 +72,6 @@ fn an_intern_table_does_not_leak() {
     }
 }
 
-/// A cache of large objects by small keys, which the program keeps a few of: under a limit it gives up the others.
-#[test]
-fn a_cache_shrinks_under_a_limit() {
-    let heap = heap(PRECISE.limit(16 << 20));
-    let mutator = attach(&heap);
-    let (node, large) = (node_type(&heap), pointer_free(&heap, 100_000));
-    let mut roots = Slots::new(&heap, 14);
-    roots.set(0, table(&mutator));
-    for i in 0..2000 {
-        roots.set(1 + i % 10, new(&mutator, node));
-        roots.set(12, new(&mutator, large));
-        set(&mutator, roots.get(0), roots.get(1 + i % 10), roots.get(12));
-        roots.set(12, 0);
-        let key = roots.get(1 + i * 7 % 10);
-        assert!(
-            key == 0 || lives(&heap, found(&mutator, roots.get(0), key).unwrap()),
-            "a key without its value"
-        );
-    }
-    mutator.collect().unwrap();
-    assert_eq!(mutator.weak_table_len(at(roots.get(0))), Ok(10));
-    assert!(heap.inspect().stats().live_bytes < 2 << 20);
-}
-
 /// Threads put keys into one table, each its own, and remove them.
 fn share_a_table(config: Config) {
     let heap = heap(config);
