@@ -34,10 +34,6 @@ impl Arena {
         Arena(mutator.arenas().open(kind, false).unwrap())
     }
 
-    pub fn open_zeroed(mutator: &Mutator, kind: ArenaKind) -> Self {
-        Arena(mutator.arenas().open(kind, true).unwrap())
-    }
-
     pub fn header(&self) -> &ArenaHeader {
         // SAFETY: tests use an arena while the heap keeps its header.
         unsafe { self.0.as_ref() }

@@ -38,7 +38,9 @@ pub use arena::{Arena, Values};
 pub use heaps::*;
 pub use heapwood_layout::WORD;
 pub use objects::*;
-pub use process::{Child, Ended, forked, in_child, resident, threads_called, watched, within_a_minute};
+pub use process::{
+    Child, Ended, Over, forked, in_child, resident, threads_called, wait_for, watched, within_a_minute,
+};
 pub use programs::{a_dropped_gibibyte, build_and_check};
 pub use rng::Rng;
 pub use roots::{Framed, Slots, handle};

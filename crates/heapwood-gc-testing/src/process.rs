@@ -160,8 +160,15 @@ pub fn within_a_minute(what: &str, mut is_so: impl FnMut() -> bool) -> Duration 
     began.elapsed()
 }
 
-/// Calls a function when it is dropped.
-struct Over<F: Fn()>(F);
+/// Waits until another thread has set a flag.
+pub fn wait_for(flag: &AtomicBool) {
+    while !flag.load(Ordering::SeqCst) {
+        std::thread::yield_now();
+    }
+}
+
+/// Calls a function when it is dropped, with a panic, too.
+pub struct Over<F: Fn()>(pub F);
 
 impl<F: Fn()> Drop for Over<F> {
     fn drop(&mut self) {

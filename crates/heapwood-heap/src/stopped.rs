@@ -6,10 +6,9 @@ use crate::address::ObjectRef;
 use crate::alloc::owner::Owner;
 use crate::alloc::promote::{promote, set_bits_of_cells};
 use crate::check::parts::SpaceParts;
+use crate::check::snapshot;
 use crate::check::walker::Walker;
-use crate::check::{owned, snapshot};
 use crate::error::ValidationError;
-use crate::layout::shape::ScanKind;
 use crate::layout::shapes::Shapes;
 use crate::marking_view::MarkingView;
 use crate::marks::{Collection, MarkSide};
@@ -172,12 +171,6 @@ impl Stopped<'_> {
         AllocatedInCycle { bytes, left_by_arenas, mutators: central.budget.mutators() }
     }
 
-    /// Whether the span that begins at a page is a chunk of an arena: to inject a fault.
-    #[doc(hidden)]
-    pub fn is_arena_chunk(&self, page: PageIndex) -> bool {
-        self.heap().spans.entry(page).is(ScanKind::Arena)
-    }
-
     /// Calls `f` with each span and its first page, in order of address.
     pub fn for_each_span(&self, mut f: impl FnMut(PageIndex, &Span)) {
         self.heap().spans.iter().for_each(|(page, span)| f(page, span));
@@ -203,12 +196,6 @@ impl Stopped<'_> {
     /// them.
     pub fn for_each_dead_span(&self, f: impl FnMut(PageIndex, PageCount)) {
         snapshot::for_each_dead_span(self.heap(), f);
-    }
-
-    /// Bytes that mutators own and do not use: free cells of their spans, and cached pages. All mutators are
-    /// [published](Owner::publish).
-    pub fn owned_unused_bytes(&self) -> usize {
-        owned::unused(self.sweeper)
     }
 
     /// Where the memory of the heap's pages is. `owners` are all mutators of the space, [published](Owner::publish).

@@ -103,6 +103,18 @@ pub struct Kinds {
     in_arenas: usize,
 }
 
+/// The mask of these words.
+fn mask_of(slots: &[u32]) -> [u64; 4] {
+    let mut mask = [0u64; 4];
+    slots.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));
+    mask
+}
+
+/// So many words, those of the mask being pointers.
+fn described(words: usize, slots: &[u32]) -> TypeDescriptor {
+    TypeDescriptor::masked(words * WORD, &mask_of(slots)[..words.div_ceil(64).min(4)]).unwrap()
+}
+
 struct Maker<'a> {
     heap: &'a Heap,
     mutator: &'a Mutator,
@@ -135,8 +147,7 @@ impl Maker<'_> {
 
     /// Values of so many words in an arena.
     fn in_arena(&mut self, weight: usize, words: usize, slots: Vec<u32>) {
-        let mut mask = [0u64; 4];
-        slots.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));
+        let mask = mask_of(&slots);
         let is_run = slots.len() == words;
         self.add("value of an arena", weight, ObjectType::no_pointers(words * WORD), slots, Slots::Precise);
         let key = 2 + self.all.len();
@@ -151,11 +162,7 @@ impl Maker<'_> {
     }
 
     fn masked(&mut self, name: &'static str, weight: usize, words: usize, slots: &[u32]) {
-        let mut mask = [0u64; 4];
-        slots.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));
-        let blocks = words.div_ceil(64).min(4);
-        let described = TypeDescriptor::masked(words * WORD, &mask[..blocks]).unwrap();
-        let ty = self.heap.types().register(&described).unwrap();
+        let ty = self.heap.types().register(&described(words, slots)).unwrap();
         self.add(name, weight, ty, slots.to_vec(), Slots::Precise);
     }
 
@@ -168,11 +175,7 @@ impl Maker<'_> {
         n: usize,
     ) {
         let (words, inside) = element;
-        let mut mask = [0u64; 4];
-        inside.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));
-        let blocks = words.div_ceil(64).min(4);
-        let described = TypeDescriptor::masked(words * WORD, &mask[..blocks]).unwrap();
-        let scan = slice_scan(&described, header as u8).unwrap();
+        let scan = slice_scan(&described(words, inside), header as u8).unwrap();
         let size = (header + words * n) * WORD;
         let ty = self.mutator.types().type_for(size, scan).unwrap();
         assert_eq!(self.heap.space().layouts().shape(ty.shape()).kind(), ScanKind::Slice);
@@ -239,9 +242,8 @@ impl Maker<'_> {
 
     /// Words by a mask, or the first ones, may be pointers.
     fn ambiguous(&mut self, words: usize, slots: Vec<u32>) {
-        let mut mask = [0u64; 4];
-        slots.iter().for_each(|&s| mask[s as usize / 64] |= 1 << (s % 64));
-        self.scanned("ambiguous mask", words, Scan::AmbiguousMask(mask), slots, Slots::Ambiguous);
+        let mask = Scan::AmbiguousMask(mask_of(&slots));
+        self.scanned("ambiguous mask", words, mask, slots, Slots::Ambiguous);
         let prefix = words * 2 / 3;
         let slots = (0..prefix as u32).collect();
         self.scanned("ambiguous prefix", words, Scan::AmbiguousPrefix(prefix), slots, Slots::Ambiguous);

@@ -12,7 +12,7 @@ use core::cell::Cell;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use core::time::Duration;
-use heapwood_heap::{ArenaHeader, ArenaKind, Sweeping};
+use heapwood_heap::{ArenaHeader, ArenaKind};
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
 use heapwood_pages::Clock;
@@ -40,13 +40,6 @@ impl Clock for Stub {
     fn sleep(&self, at_most: Duration) {
         self.now.set(self.now.get() + at_most);
     }
-}
-
-/// A heap in which no collection is due.
-fn heap_that_collects_when_asked() -> HeapBox {
-    let config = Config::DEFAULT.conservative_stacks(false).huge_pages(false).address_space(4 << 30);
-    Heap::create(&SYSTEM, config.background_release(false).min_heap(64 * MIB).generational(Generational::Off))
-        .unwrap()
 }
 
 /// A heap without a thread, and what its thread would do.
@@ -161,23 +154,6 @@ fn what_a_collection_leaves_is_swept() {
     day.pass(SECOND);
     let stats = day.stats();
     assert!(stats.in_use_bytes < MIB && stats.collections == 1, "{stats:?}");
-}
-
-/// Where one collection follows another the program sweeps what they leave; after the last, the thread does.
-#[test]
-fn a_program_that_collects_all_the_time_sweeps_itself() {
-    let (heap, figures) = (heap_that_collects_when_asked(), Figures::default());
-    let mutator = Mutator::attach(&heap, None).unwrap();
-    let mut day = Day::new(&heap, &figures);
-    for _ in 0..20 {
-        allocate(&mutator, 4 * MIB);
-        mutator.collect().unwrap();
-        assert!(!day.pass(Duration::from_millis(1)));
-    }
-    let swept = || heap.space().reclaim_clock().swept_by(Sweeping::Background);
-    assert_eq!((swept(), day.stats().collections), (0, 20));
-    day.pass(SECOND);
-    assert!(swept() >= 500, "{}", swept());
 }
 
 /// Memory that arenas have given up stays for a second, for the next; then it goes back to the kernel, and after a full collection the

@@ -58,23 +58,3 @@ impl FinalizerCalls {
         })
     }
 }
-
-#[cfg(all(test, not(loom)))]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calls_end_where_the_thread_is_back_on_its_stack() {
-        let calls = FinalizerCalls::new();
-        for (queue, frame) in [900, 800, 700, 600].into_iter().enumerate() {
-            calls.begin(Call { frame, queue: Some(queue) });
-        }
-        let ended =
-            |most| std::iter::from_fn(|| calls.end_below(most)).map(|call| call.queue).collect::<Vec<_>>();
-        assert_eq!(ended(599), []);
-        assert_eq!(ended(600), [Some(3)]);
-        assert_eq!(ended(800), [Some(2), Some(1)]);
-        calls.begin(Call { frame: 500, queue: None });
-        assert_eq!(ended(usize::MAX), [None, Some(0)]);
-    }
-}

@@ -114,19 +114,6 @@ impl<'h> HeapInspector<'h> {
         unsafe { self.0.space().stopped() }.is_valid(members.owners())
     }
 
-    /// The bytes that threads own and do not use: free cells of their spans, and cached pages.
-    ///
-    /// # Safety
-    /// 1. Meanwhile no other thread uses the heap.
-    pub unsafe fn owned_unused_bytes(self) -> usize {
-        let _turn = self.collector_turn();
-        let _no_preempt = record().no_preempt();
-        let members = self.0.collector.registry().lock();
-        members.owners().for_each(|owner| owner.publish());
-        // SAFETY: contract 1, and this thread does nothing else meanwhile.
-        unsafe { self.0.space().stopped() }.owned_unused_bytes()
-    }
-
     /// The statistics at this moment.
     pub fn stats(self) -> Stats {
         let _no_preempt = record().no_preempt();

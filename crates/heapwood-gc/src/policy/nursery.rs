@@ -406,25 +406,6 @@ mod tests {
     }
 
     #[test]
-    fn stores_are_remembered_where_the_next_collection_may_be_young() {
-        let (young, full) = ((0, 32 * MIB), (29 * MIB, 32 * MIB));
-        let remembers = |nursery: &mut Nursery, (size, goal), beside| {
-            nursery.budget(size, goal, 1);
-            nursery.begin_cycle(beside);
-            nursery.remembers()
-        };
-        let mut nursery = Nursery::new(Generational::Auto);
-        assert!(remembers(&mut nursery, young, false));
-        assert!(remembers(&mut nursery, full, true), "a marking beside the program starts with a young one");
-        assert!(!remembers(&mut nursery, full, false));
-        nursery.ask();
-        assert!(!nursery.remembers(), "what was stored before is not known");
-        assert!(remembers(&mut nursery, full, false));
-        assert!(remembers(&mut Nursery::new(Generational::Always), full, false));
-        assert!(!remembers(&mut Nursery::new(Generational::Off), young, true));
-    }
-
-    #[test]
     fn the_budget_leaves_room_and_ends_with_a_full_collection() {
         let mut nursery = Nursery::new(Generational::Auto);
         assert_eq!((nursery.budget(0, 32 * MIB, 1), nursery.next()), (LEAST, NextCollection::Young));
@@ -439,39 +420,6 @@ mod tests {
             (off.budget(0, 32 * MIB, 1), off.next(), off.is_on()),
             (32 * MIB, NextCollection::Full, false)
         );
-    }
-
-    #[test]
-    fn what_does_not_pay_ends_and_is_tried_again_later_and_later() {
-        let mut nursery = Nursery::new(Generational::Auto);
-        nursery.after_full(FULL, false);
-        play(&mut nursery, 5, 3);
-        play(&mut nursery, 95, 1);
-        assert!(nursery.is_on(), "one alone does no harm");
-        play(&mut nursery, 95, 1);
-        let (mut backoff, mut fulls) = (Vec::new(), 0);
-        for _ in 0..60 {
-            assert!(!nursery.is_on());
-            nursery.after_full(FULL, false);
-            fulls += 1;
-            if nursery.is_on() {
-                backoff.push(std::mem::take(&mut fulls));
-                play(&mut nursery, 95, 1);
-            }
-        }
-        assert_eq!(backoff, [1, 2, 4, 8, 16, 16]);
-        // When they pay again they go on, and a failure later counts as the first.
-        while !nursery.is_on() {
-            nursery.after_full(FULL, false);
-        }
-        play(&mut nursery, 5, 1);
-        play(&mut nursery, 95, 2);
-        nursery.after_full(FULL, false);
-        assert!(nursery.is_on());
-        let mut always = Nursery::new(Generational::Always);
-        always.after_full(FULL, false);
-        play(&mut always, 100, 10);
-        assert!(always.is_on());
     }
 
     #[test]

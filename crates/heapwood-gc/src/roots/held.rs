@@ -1,31 +1,12 @@
 //! Held objects: the program makes an object a root by its address alone, and lets it go by it (libgc's uncollectable objects).
 //! Invariant: only an object that exists is held; a free lets it go.
 
-use crate::error::{AllocError, Refusal};
-use crate::heap::object_type::ObjectType;
+use crate::error::Refusal;
 use crate::mutator::Mutator;
 use core::ptr::NonNull;
 use heapwood_heap::{Address, ObjectRef, publication};
 
 impl Mutator {
-    /// Allocates an object and holds it. May collect.
-    ///
-    /// # Errors
-    /// As for [`Mutator::allocate`], or the kernel gives no memory for the record of held objects.
-    ///
-    /// # Panics
-    /// As there.
-    pub fn allocate_held(&self, ty: ObjectType) -> Result<NonNull<u8>, AllocError> {
-        self.check()?;
-        self.begin_holding()?;
-        let object = self.allocate(ty)?;
-        // No poll came since, and a signal finds the object in a register.
-        let _no_preempt = self.record().no_preempt();
-        // SAFETY: it was made just now, by this thread, which is not stopped.
-        unsafe { self.shared().space().hold(ObjectRef::new(object.as_ptr() as usize)) };
-        Ok(object)
-    }
-
     /// Holds an object: it is a root until it is [released](Mutator::release_held) or freed. Whether it was not held before.
     ///
     /// # Errors

@@ -229,19 +229,4 @@ mod tests {
             assert_eq!((config, told.len()), (Config::default().verify(true).min_heap(1 << 20), 1), "{text}");
         }
     }
-
-    #[test]
-    fn letters_are_counted() {
-        for (a, b, wanted) in
-            [("", "", 0), ("limit", "limit", 0), ("limt", "limit", 1), ("Limit", "limit", 0)]
-        {
-            assert_eq!(distance(a, b), Some(wanted), "{a} {b}");
-        }
-        assert_eq!((distance("kitten", "sitting"), distance("", "abc")), (Some(3), Some(3)));
-        assert_eq!(distance(&"x".repeat(99), "limit"), None);
-        assert_eq!(
-            ["minheap", "min-heap", "hugepages", "adress_space", "x", "heap"].map(nearest),
-            [Some("min_heap"), Some("min_heap"), Some("huge_pages"), Some("address_space"), None, None]
-        );
-    }
 }

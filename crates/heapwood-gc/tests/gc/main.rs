@@ -7,7 +7,7 @@
 //! | [`stepped`] | the log of what barriers shade, in markings that a test drives in steps |
 //! | [`inject`] | that errors planted in the collector are caught by the two oracles, and by verify mode |
 //! | [`roots`] | what keeps objects alive: stacks, ranges, libraries; and what does not |
-//! | [`marking`] | deep, wide and strange graphs; mark stacks; markers side by side; trace functions |
+//! | [`marking`] | a deep graph with a small mark stack; markers that the kernel refuses; trace functions |
 //! | [`young`] | when there are young collections |
 //! | [`arenas`] | arenas: what they keep, what ends them, what reads them afterwards |
 //! | [`verify`] | verify and stress mode, misuse, explicit frees |

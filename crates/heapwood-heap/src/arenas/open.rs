@@ -152,9 +152,4 @@ impl Owner<'_> {
     pub fn set_external_of(&self, arena: &ArenaHeader, cell: usize) {
         arena.passed.set(cell);
     }
-
-    /// Calls `f` with each open arena.
-    pub fn for_each_open_arena(&self, f: impl FnMut(&ArenaHeader)) {
-        self.cache.arenas.open().for_each(f);
-    }
 }

@@ -316,12 +316,6 @@ impl Span {
         self.survived.load(Ordering::Relaxed) != 0
     }
 
-    /// Whether this is a large object that no sweep has found alive, and so may be young: to inject a fault.
-    #[doc(hidden)]
-    pub fn is_unseen_large(&self) -> bool {
-        self.cell_size() == 0 && !self.has_survived()
-    }
-
     /// Notes that a sweep has found this large object alive.
     #[inline]
     pub(crate) fn set_survived(&self) {

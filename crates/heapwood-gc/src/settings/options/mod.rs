@@ -337,45 +337,4 @@ mod tests {
             assert!(config.check().is_err(), "{config:?}");
         }
     }
-
-    #[test]
-    fn marking_beside_the_program_needs_polls_and_a_thread_of_the_heap() {
-        let resolved = |config: Config| {
-            let config = config.for_its_stops().and_then(Config::for_its_thread);
-            config.map(|config| (config.concurrent, config.generational))
-        };
-        let (young, full) = (Generational::Auto, Generational::Off);
-        let base = Config::default();
-        let signals = base.stop(Stop::Signals);
-        let alone = base.background_release(false);
-        for (word, beside, by_signals, without_thread) in [
-            (Concurrent::Off, Ok(Concurrent::Off), Ok(Concurrent::Off), Ok(Concurrent::Off)),
-            (Concurrent::Auto, Ok(Concurrent::Auto), Ok(Concurrent::Off), Ok(Concurrent::Off)),
-            (
-                Concurrent::Always,
-                Ok(Concurrent::Always),
-                Err(HeapError::SignalsAndConcurrent),
-                Err(HeapError::ConcurrentWithoutThread),
-            ),
-        ] {
-            let of = |config: Config| resolved(config.concurrent(word));
-            assert_eq!(of(base), beside.map(|word| (word, young)));
-            assert_eq!(of(signals), by_signals.map(|word| (word, full)));
-            assert_eq!(of(alone), without_thread.map(|word| (word, young)));
-        }
-    }
-
-    #[test]
-    fn the_words_of_concurrent_are_its_numbers() {
-        let option = OptionInfo::find("concurrent").unwrap();
-        for (number, word) in (0..).zip(["off", "auto", "always", "on"]) {
-            let value = Concurrent::of(number);
-            assert_eq!((value as u64, Concurrent::parse(word)), (number, Some(number)));
-            assert_eq!(option.show(number).to_string(), word);
-            let mut config = Config::default();
-            config.set(option, number).unwrap();
-            assert_eq!(config, Config::default().concurrent(value));
-        }
-        assert_eq!((Concurrent::parse("yes"), option.check(4).is_err()), (None, true));
-    }
 }

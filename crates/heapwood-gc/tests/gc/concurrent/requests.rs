@@ -2,13 +2,11 @@
 //! and where there is none. What is counted is exact; how far a collection has come when somebody looks is not.
 
 use super::{BESIDE, count, stats, tree};
-use core::cell::Cell;
 use core::ptr::NonNull;
-use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering};
 use heapwood_gc::settings::options::{Concurrent, Generational};
-use heapwood_gc::{CollectionTicket, Config, FinalizeOrder, HeapBox, Misuse, Mutator};
+use heapwood_gc::{Config, FinalizeOrder, HeapBox, Misuse, Mutator};
 use heapwood_gc_testing::*;
-use heapwood_layout::{TraceContext, TypeDescriptor};
 
 /// No collection comes but those that are asked for.
 pub(super) const QUIET: Config = BESIDE.min_heap(1 << 30);
@@ -202,49 +200,6 @@ fn misuse_is_refused() {
     }
 }
 
-thread_local! {
-    static IN_TRACE: Cell<Option<(*const Mutator, CollectionTicket)>> = const { Cell::new(None) };
-}
-static REFUSED: AtomicU64 = AtomicU64::new(0);
-
-unsafe extern "C" fn asks(_: *mut u8, _: usize, _: *mut TraceContext) {
-    if let Some((mutator, ticket)) = IN_TRACE.get() {
-        // SAFETY: the mutator is attached while the test has it.
-        let mutator = unsafe { &*mutator };
-        assert_eq!(mutator.start_collection(), Err(Misuse::Tracing));
-        assert_eq!(mutator.wait_for(ticket), Err(Misuse::Tracing));
-        REFUSED.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-#[test]
-fn a_trace_function_cannot_ask() {
-    let heap = heap(ALONE);
-    let mutator = attach(&heap);
-    let traced = heap.types().register(&TypeDescriptor::traced(16, asks).unwrap()).unwrap();
-    let mut roots = Slots::new(&heap, 1);
-    roots.set(0, new(&mutator, traced));
-    let ticket = mutator.start_collection().unwrap();
-    IN_TRACE.set(Some((&raw const *mutator, ticket)));
-    mutator.wait_for(ticket).unwrap();
-    IN_TRACE.set(None);
-    assert!(REFUSED.load(Ordering::Relaxed) > 0);
-}
-
-/// The last of those who ask tells the others.
-struct Left<'t> {
-    left: &'t AtomicU64,
-    done: &'t AtomicBool,
-}
-
-impl Drop for Left<'_> {
-    fn drop(&mut self) {
-        if self.left.fetch_sub(1, Ordering::Relaxed) == 1 {
-            self.done.store(true, Ordering::Relaxed);
-        }
-    }
-}
-
 /// Threads ask and wait while others allocate: each gets what it waits for.
 #[test]
 fn threads_ask_while_others_allocate() {
@@ -253,24 +208,22 @@ fn threads_ask_while_others_allocate() {
         [(Concurrent::Always, false), (Concurrent::Always, true), (Concurrent::Off, false)]
     {
         let heap = heap(BESIDE.concurrent(concurrent).verify(verify));
-        let (done, left) = (AtomicBool::new(false), AtomicU64::new(4));
+        let left = AtomicU64::new(4);
         std::thread::scope(|scope| {
             for seed in 0..2 {
-                scope.spawn({
-                    let (heap, done) = (&heap, &done);
-                    move || {
-                        while !done.load(Ordering::Relaxed) {
-                            build_and_check(heap, seed, 4, usize::MAX);
-                        }
+                let (heap, left) = (&heap, &left);
+                scope.spawn(move || {
+                    while left.load(Ordering::Relaxed) != 0 {
+                        build_and_check(heap, seed, 4, usize::MAX);
                     }
                 });
             }
             for number in 0..4 {
-                let (heap, done, left) = (&heap, &done, &left);
+                let (heap, left) = (&heap, &left);
                 scope.spawn(move || {
                     let mutator = attach(heap);
-                    // The other allocators end also when this panics.
-                    let _left = Left { left, done };
+                    // The last of those who ask ends the others.
+                    let _left = Over(|| _ = left.fetch_sub(1, Ordering::Relaxed));
                     let (own, queue) =
                         (masked(heap, 32 + 8 * number, &[0]), heap.new_finalizer_queue().unwrap());
                     let mut roots = Slots::new(heap, 1);

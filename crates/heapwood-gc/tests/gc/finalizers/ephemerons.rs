@@ -1,5 +1,5 @@
-//! The order of dying objects that lead to each other by way of ephemerons: one leads to its value if its key is alive, or if an ordered
-//! object leads to the key; whatever is registered first.
+//! What is queued during a marking, and leads to a value by way of an ephemeron. (The order of dying objects that lead to each other so
+//! is in the oracle.)
 
 use super::*;
 use crate::weak::ephemeron;

@@ -1,5 +1,4 @@
-//! Finalisers of data outside the heap: each tag is queued once, when its object is dead and not before, by collections of all
-//! kinds, for threads that register, cancel and take at once.
+//! Finalisers: what is refused, queues and how a program is told of them, forks and pauses. What comes when is in the oracles.
 
 mod ephemerons;
 mod objects;

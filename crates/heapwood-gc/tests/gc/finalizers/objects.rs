@@ -100,22 +100,15 @@ fn a_child_has_the_objects_that_wait() {
                 }
             }
             roots.set(0, 0);
-            // SAFETY: the child uses the heap, and exits without the harness's cleanup; one that hangs is killed.
-            let child = unsafe { libc::fork() };
-            mutator.collect().unwrap();
-            let mut all = 0;
-            while let Some(taken) = take(&mutator, OWN) {
-                check_node(address(taken), taken.tag);
-                all += 1;
-            }
-            if child == 0 {
-                // SAFETY: as above.
-                unsafe { libc::_exit(if all == 100 { 7 } else { 1 }) };
-            }
-            let mut ended = 0;
-            // SAFETY: it is this process's child.
-            assert_eq!(unsafe { libc::waitpid(child, &mut ended, 0) }, child);
-            assert!(all == 100 && libc::WIFEXITED(ended) && libc::WEXITSTATUS(ended) == 7, "{ended:#x}");
+            let has_all = || {
+                mutator.collect().unwrap();
+                let found = core::iter::from_fn(|| take(&mutator, OWN));
+                let all = found.inspect(|&taken| check_node(address(taken), taken.tag)).count();
+                assert_eq!(all, 100);
+                7
+            };
+            assert_eq!(forked(has_all), 7 << 8);
+            has_all();
         })
         .well();
 }

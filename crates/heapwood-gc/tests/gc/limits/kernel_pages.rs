@@ -66,28 +66,7 @@ fn churn(kernel: &'static Coarse, config: Config) {
 
 #[test]
 fn memory_is_given_back_and_used_again() {
-    on_each(|kernel| churn(kernel, PRECISE.background_release(true)));
-}
-
-#[test]
-fn memory_is_given_back_and_used_again_in_verify_mode() {
-    on_each(|kernel| churn(kernel, PRECISE.verify(true)));
-}
-
-#[test]
-fn what_must_live_stays_with_huge_pages_and_stacks() {
-    let config = PRECISE.huge_pages(true).conservative_stacks(true).verify(true);
-    // What a stack still shows may live on, so only what must live is looked at.
-    on_each(|kernel| {
-        let heap = Heap::create(kernel, config).unwrap();
-        let mutator = attach(&heap);
-        let node = node_type(&heap);
-        let mut roots = Slots::new(&heap, 1);
-        roots.extend_list(0, &mutator, node, 200_000, 0);
-        mutator.collect().unwrap();
-        heap.memory().release_free();
-        check_list(roots.get(0), 200_000, 0);
-    });
+    on_each(|kernel| [PRECISE, PRECISE.verify(true)].into_iter().for_each(|config| churn(kernel, config)));
 }
 
 /// An object of more than a GiB is given back instead of zeroed when its memory is used again.

@@ -1,4 +1,4 @@
-//! Deep and wide structures with a tiny mark stack: nothing is lost however often it overflows. A million nodes in the list by default;
+//! A deep structure with a tiny mark stack: nothing is lost however often it overflows. A million nodes in the list by default;
 //! `HEAPWOOD_LONG=1` asks for ten times as many.
 
 use heapwood_gc::Config;

@@ -1,4 +1,4 @@
-//! Graphs that are hard to mark.
+//! What is hard to mark.
 
 mod bounded_stack;
 mod parallel;

@@ -1,5 +1,4 @@
-//! Marking by several threads: whatever the graph, all that can be reached is found, each object once, with stacks that
-//! overflow, too; workers that the kernel refuses are done without.
+//! Marking by several threads, which the kernel may refuse.
 
 use heapwood_gc::{Heap, Mutator};
 use heapwood_gc_testing::*;

@@ -1,4 +1,4 @@
-//! Where memory is: the parts of a heap, whose objects a test counts itself, also while threads run, and on any thread.
+//! Where memory is: the parts of a heap, also while threads run, and on any thread.
 
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -24,21 +24,12 @@ fn nodes(heap: &HeapBox, n: usize) -> Slots<'_> {
     slots
 }
 
-/// Ends the threads of a test, also if it fails.
-struct Ends<'a>(&'a AtomicBool);
-
-impl Drop for Ends<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
-    }
-}
-
 /// Threads that run are stopped, by polls or signals, and go on; the heap's own threads release and mark meanwhile.
 fn ask_while_threads_run(config: Config) {
     let heap = heap(config);
     let done = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let _ends = Ends(&done);
+        let _ends = Over(|| done.store(true, Ordering::Relaxed));
         for thread in 0..3 {
             let (heap, done) = (&heap, &done);
             scope.spawn(move || {

@@ -156,36 +156,6 @@ fn collections_give_memory_back_where_no_thread_does() {
     assert!(released.last().is_some_and(|&all| all >= 80), "{released:?}");
 }
 
-/// The scavenger of the heap's own: after a spike memory goes back without anyone asking, down to what is kept.
-#[test]
-#[ignore = "of the long suite: memory that the kernel counts"]
-fn memory_goes_back_in_the_background() {
-    in_child(|| {
-        let heap = heap(PRECISE.background_release(true));
-        let mut roots = Slots::new(&heap, 2);
-        fill(&heap, &mut roots, MIB);
-        roots.set(1, roots.get(0));
-        fill(&heap, &mut roots, 64 * MIB);
-        roots.set(0, roots.get(1));
-        let mutator = attach(&heap);
-        // One collection, after which the program does nothing: the heap is far above what it needs.
-        mutator.collect().unwrap();
-        let kept = heap.inspect().stats().goal_bytes;
-        assert!(kept < 8 * MIB, "{kept}");
-        let enough = || heap.inspect().stats().backed_bytes <= kept + kept / 10;
-        let soon = (0..3000).any(|_| {
-            std::thread::sleep(std::time::Duration::from_millis(10));
-            enough()
-        });
-        let stats = heap.inspect().stats();
-        assert!(soon && stats.released_bytes >= 50 * MIB as u64, "{stats:?}");
-        // It keeps that much for the program: no more is released than was too much.
-        assert!(stats.backed_bytes + 4 * MIB >= kept.min(60 * MIB), "{stats:?}");
-        roots.set(0, 0);
-        assert_valid(&heap);
-    });
-}
-
 /// A heap without the thread keeps what it has; heaps come and go with theirs.
 #[test]
 fn the_thread_is_a_setting_and_ends_with_its_heap() {

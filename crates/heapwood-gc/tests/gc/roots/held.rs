@@ -28,6 +28,12 @@ impl Held {
     }
 }
 
+fn new_held(mutator: &Mutator, ty: ObjectType) -> NonNull<u8> {
+    let object = mutator.allocate(ty).unwrap();
+    assert_eq!(mutator.hold(object), Ok(true));
+    object
+}
+
 #[test]
 fn only_objects_are_held() {
     let heap = heap(FULL);
@@ -65,7 +71,7 @@ fn threads_hold_objects_of_each_other() {
                     let (pair, leaf) = (masked(heap, 2, &[0]), pointer_free(heap, 16));
                     let mut rng = Rng::new(thread + 1);
                     for step in 0..10_000 {
-                        let object = mutator.allocate_held(pair).unwrap().as_ptr() as usize;
+                        let object = new_held(&mutator, pair).as_ptr() as usize;
                         let to = new(&mutator, leaf);
                         put(to, 0, step);
                         link(&mutator, object, 0, to);
@@ -107,7 +113,7 @@ fn a_child_has_what_was_held() {
     in_child(|| {
         let heap = heap(FULL);
         let mutator = attach(&heap);
-        let object = mutator.allocate_held(masked(&heap, 2, &[0])).unwrap();
+        let object = new_held(&mutator, masked(&heap, 2, &[0]));
         let to = new(&mutator, pointer_free(&heap, 16));
         put(to, 0, 7);
         link(&mutator, object.as_ptr() as usize, 0, to);

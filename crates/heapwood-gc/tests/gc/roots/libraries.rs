@@ -53,32 +53,6 @@ fn what_a_librarys_data_refer_to_lives_until_it_is_closed() {
 }
 
 #[test]
-fn a_library_is_a_root_until_that_is_removed() {
-    in_child(|| {
-        let Some(file) = File::new() else { return };
-        let heap = heap(PRECISE);
-        let m = attach(&heap);
-        let library = file.open();
-        let [twice, once] = [(); 2].map(|()| heap.roots().add_library(library.address()).unwrap());
-        let object = unreferenced(&heap, &m);
-        library.keep(7, object);
-        for token in [once, twice] {
-            m.collect().unwrap();
-            assert!(is_alive(&heap, object));
-            assert!(heap.roots().remove(token) && !heap.roots().remove(token));
-        }
-        m.collect().unwrap();
-        assert!(!is_alive(&heap, object));
-        // Once more, after a collection has found none.
-        let object = unreferenced(&heap, &m);
-        library.keep(8, object);
-        heap.roots().add_library(library.address()).unwrap();
-        m.collect().unwrap();
-        assert!(is_alive(&heap, object));
-    });
-}
-
-#[test]
 fn an_address_in_no_library_is_refused_with_a_sentence() {
     let heap = heap(PRECISE);
     let here = 0;

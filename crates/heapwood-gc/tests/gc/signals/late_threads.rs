@@ -55,9 +55,7 @@ fn collect_while_late(
             std::io::stdin().lock().read_line(&mut String::new()).unwrap();
             go_on();
         });
-        while !is_late.load(Ordering::SeqCst) {
-            std::thread::yield_now();
-        }
+        wait_for(is_late);
         let mutator = attach(heap);
         mutator.collect().unwrap();
         collected.store(true, Ordering::SeqCst);
@@ -77,9 +75,7 @@ fn a_collection_waits_for_a_thread_that_blocks_all_signals() {
                 libc::sigfillset(&mut all);
                 assert_eq!(libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before), 0);
                 is_late();
-                while !go_on.load(Ordering::SeqCst) {
-                    std::thread::yield_now();
-                }
+                wait_for(&go_on);
                 assert_eq!(libc::pthread_sigmask(libc::SIG_SETMASK, &before, core::ptr::null_mut()), 0);
             }
         };
@@ -111,9 +107,7 @@ fn a_thread_that_attaches_takes_the_signal_that_it_had_blocked() {
             }
             assert_eq!(get(std::hint::black_box(held), 2), 99);
         });
-        while !is_there.load(Ordering::SeqCst) {
-            std::thread::yield_now();
-        }
+        wait_for(&is_there);
         attach(heap).collect().unwrap();
         collected.store(true, Ordering::SeqCst);
     });

@@ -62,7 +62,6 @@ struct Window {
     collector: AtomicI32,
     steps: UnsafeCell<Vec<Step>>,
     len: AtomicUsize,
-    too_long: AtomicBool,
     /// The last address, and how often it came in a row.
     last: Cell<(usize, usize)>,
     /// The collection under way waits for the thread; how many have.
@@ -102,28 +101,14 @@ pub(crate) fn stepped<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// How the collector's thread collects.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Collector {
-    Unattached,
-    Attached,
-}
-
-/// What of a window is wanted beside its operations.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct How {
-    pub(crate) collector: Collector,
-    /// One in so many steps asks for a collection; none if this is 0.
-    pub(crate) every: usize,
-}
-
-/// Runs `thread` on a thread of its own, where it calls [`stepped`] for what is to be stepped, and collects meanwhile.
-pub(crate) fn lead(heap: &Heap, how: How, thread: impl FnOnce() + Send) -> Report {
+/// Runs `thread` on a thread of its own, where it calls [`stepped`] for what is to be stepped, and collects meanwhile: one in so many
+/// steps asks for a collection.
+pub(crate) fn lead(heap: &Heap, every: usize, thread: impl FnOnce() + Send) -> Report {
     let ring: &'static [AtomicUsize] = Vec::leak((0..MOST).map(|_| AtomicUsize::new(0)).collect());
     heap.inspect().log_interruptions(ring);
     let window = Window {
         signal: heap.config().stop_signal.map_or(libc::SIGURG, |signal| signal as c_int),
-        every: how.every,
+        every,
         asked: AtomicU64::new(0),
         begun: AtomicU64::new(0),
         done: AtomicU64::new(0),
@@ -131,7 +116,6 @@ pub(crate) fn lead(heap: &Heap, how: How, thread: impl FnOnce() + Send) -> Repor
         collector: AtomicI32::new(-1),
         steps: UnsafeCell::new(vec![Step::default(); MOST]),
         len: AtomicUsize::new(0),
-        too_long: AtomicBool::new(false),
         last: Cell::new((0, 0)),
         waits: Cell::new(false),
         waited: Cell::new(0),
@@ -143,7 +127,7 @@ pub(crate) fn lead(heap: &Heap, how: How, thread: impl FnOnce() + Send) -> Repor
     };
     install();
     std::thread::scope(|scope| {
-        scope.spawn(|| collect(heap, how.collector, &window));
+        scope.spawn(|| collect(heap, &window));
         let stepped = scope.spawn(|| {
             while window.collector.load(Ordering::Acquire) < 0 {
                 std::thread::yield_now();
@@ -156,7 +140,6 @@ pub(crate) fn lead(heap: &Heap, how: How, thread: impl FnOnce() + Send) -> Repor
         window.over.store(true, Ordering::Release);
         outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     });
-    assert!(!window.too_long.load(Ordering::Relaxed), "the window has more steps than can be remembered");
     let len = window.len.load(Ordering::Relaxed);
     let steps = window.steps.into_inner();
     let noted = heap.inspect().interruptions();
@@ -166,8 +149,7 @@ pub(crate) fn lead(heap: &Heap, how: How, thread: impl FnOnce() + Send) -> Repor
 }
 
 /// Collects whenever it is asked.
-fn collect(heap: &Heap, how: Collector, window: &Window) {
-    let attached = (how == Collector::Attached).then(|| heapwood_gc::Mutator::attach(heap, None).unwrap());
+fn collect(heap: &Heap, window: &Window) {
     // SAFETY: plain calls; the path is terminated.
     let fd = unsafe {
         let path = format!("/proc/self/task/{}/stat\0", libc::gettid());
@@ -182,10 +164,7 @@ fn collect(heap: &Heap, how: Collector, window: &Window) {
             continue;
         }
         window.begun.store(asked, Ordering::Release);
-        match &attached {
-            Some(mutator) => mutator.collect().unwrap(),
-            None => heap.collect().unwrap(),
-        }
+        heap.collect().unwrap();
         window.done.store(asked, Ordering::Release);
     }
     // SAFETY: it was opened above.
@@ -228,12 +207,9 @@ impl Window {
         let waits = self.waits.get() && (repeats || !number.is_multiple_of(LOOKS));
         let began_with = match waits && self.is_under_way() {
             true => Began::Waiting,
-            false => self.ask(self.every != 0 && number.is_multiple_of(self.every) && !repeats),
+            false => self.ask(number.is_multiple_of(self.every) && !repeats),
         };
-        if number == MOST {
-            self.too_long.store(true, Ordering::Relaxed);
-            return;
-        }
+        assert!(number < MOST, "the window has more steps than can be remembered");
         let step = Step { at, noted: self.noted() as u32, began_with };
         // SAFETY: the steps are this thread's.
         unsafe { (&mut *self.steps.get())[number] = step };

@@ -16,7 +16,7 @@ use heapwood_gc::{Attached, Config, Heap, Mutator, ObjectType};
 use heapwood_gc_testing::*;
 use heapwood_heap::{Address, ObjectRef, ShapeId};
 use heapwood_layout::TypeDescriptor;
-use lead::{Collector, How, lead, stepped};
+use lead::{lead, stepped};
 use report::Report;
 use std::sync::{Mutex, PoisonError};
 
@@ -48,26 +48,25 @@ fn stepped_in_child(f: impl FnOnce()) {
     Child::new().with("GLIBC_TUNABLES", tunables).run(f).well();
 }
 
-/// The ways in which a window of so many steps is gone through; where one of its operations takes many steps, not all ask.
-fn hows(every: usize) -> [How; 2] {
-    let every = if is_long() { 1 } else { every };
-    [Collector::Unattached, Collector::Attached].map(|collector| How { collector, every })
+/// One in so many steps asks, where operations take many; each in the long mode.
+fn one_in(every: usize) -> usize {
+    if is_long() { 1 } else { every }
 }
 
 /// Leads an attached thread through `window`.
 fn attached(
     heap: &Heap,
-    how: How,
+    every: usize,
     name: &str,
     window: impl Fn(&Attached<'_>, &mut dyn FnMut(&mut dyn FnMut())) + Send + Sync,
 ) -> Report {
-    let report = lead(heap, how, || {
+    let report = lead(heap, every, || {
         let mutator = attach(heap);
         // The heap grows for the first.
         new(&mutator, node_type(heap));
         window(&mutator, &mut |steps| stepped(steps));
     });
-    told(&report, &format!("{name}, {:?}", how.collector));
+    told(&report, name);
     // One is sent again to a thread that the machine keeps waiting, and then it may find that it is late.
     let late = report.not_asked();
     assert!(late as u64 <= report.collections / 1000, "{late} signals came too late or too early");
@@ -95,29 +94,9 @@ fn stepped_reserve(m: &Mutator, shape: ShapeId, cell: usize, next: usize, number
     object.as_ptr() as usize
 }
 
-#[inline(never)]
-fn stepped_allocate(m: &Mutator, ty: ObjectType) -> usize {
-    m.allocate(ty).unwrap().as_ptr() as usize
-}
-
-#[inline(never)]
-fn stepped_write(m: &Mutator, object: usize, word: usize, value: usize) {
-    link(m, object, word, value);
-}
-
-#[inline(never)]
-fn stepped_safepoint(m: &Mutator) {
-    m.safepoint();
-}
-
 /// Asserts that the thread was stopped at so many of its steps at least: fewer, and the test does not test.
 fn often(report: &Report, n: usize) {
     assert!(report.stopped() >= n && report.collections as usize >= report.stopped());
-}
-
-/// Asserts that the thread was stopped at all of them.
-fn always(report: &Report) {
-    assert_eq!(report.stopped(), report.steps());
 }
 
 /// Lists whose heads are in a register or on the stack, and nowhere else.
@@ -125,31 +104,29 @@ fn always(report: &Report) {
 #[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_between_reserve_and_commit() {
     stepped_in_child(|| {
-        for how in hows(1) {
-            let heap = heap(STEPPED);
-            let (node, large) = (node_type(&heap), masked(&heap, 256, &[0, 1]));
-            let n = times(60);
-            let report = attached(&heap, how, "reserve and commit", |m, go| {
-                let (mut head, mut large_head) = (0, 0);
-                go(&mut || {
-                    for i in 0..n {
-                        head = stepped_reserve(m, node.shape(), 32, head, i);
-                    }
-                    for i in 0..n / 10 {
-                        large_head = stepped_reserve(m, large.shape(), 2048, large_head, i);
-                    }
-                });
-                for (head, n) in [(head, n), (large_head, n / 10)] {
-                    check_list(head, n, 0);
-                    let mut at = head;
-                    while at != 0 {
-                        assert!(get(at, 3) == !get(at, 2) && get(at, 1) == 0);
-                        at = get(at, 0);
-                    }
+        let heap = heap(STEPPED);
+        let (node, large) = (node_type(&heap), masked(&heap, 256, &[0, 1]));
+        let n = times(60);
+        let report = attached(&heap, one_in(1), "reserve and commit", |m, go| {
+            let (mut head, mut large_head) = (0, 0);
+            go(&mut || {
+                for i in 0..n {
+                    head = stepped_reserve(m, node.shape(), 32, head, i);
+                }
+                for i in 0..n / 10 {
+                    large_head = stepped_reserve(m, large.shape(), 2048, large_head, i);
                 }
             });
-            often(&report, 20 * n);
-        }
+            for (head, n) in [(head, n), (large_head, n / 10)] {
+                check_list(head, n, 0);
+                let mut at = head;
+                while at != 0 {
+                    assert!(get(at, 3) == !get(at, 2) && get(at, 1) == 0);
+                    at = get(at, 0);
+                }
+            }
+        });
+        often(&report, 20 * n);
     });
 }
 
@@ -175,33 +152,31 @@ fn kinds(heap: &Heap) -> Vec<ObjectType> {
 #[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_an_allocation_of_each_kind() {
     stepped_in_child(|| {
-        for how in hows(3) {
-            let heap = heap(STEPPED);
-            let (kinds, bytes) = (kinds(&heap), pointer_free(&heap, 72));
-            let report = attached(&heap, how, "allocate", |m, go| {
-                let (mut heads, mut strings) = ([0; 8], [0; 5]);
-                for round in 0..times(1) {
-                    go(&mut || {
-                        for (i, string) in strings.iter_mut().enumerate() {
-                            for (k, kind) in kinds.iter().enumerate().take(if i == 4 { 8 } else { 5 }) {
-                                let object = if k < 5 { stepped_allocate(m, *kind) } else { new(m, *kind) };
-                                put(object, 0, heads[k]);
-                                put(object, 2, i);
-                                heads[k] = object;
-                            }
-                            *string = stepped_allocate(m, bytes);
-                            (0..9).for_each(|word| put(*string, word, i ^ word));
+        let heap = heap(STEPPED);
+        let (kinds, bytes) = (kinds(&heap), pointer_free(&heap, 72));
+        let report = attached(&heap, one_in(3), "allocate", |m, go| {
+            let (mut heads, mut strings) = ([0; 8], [0; 5]);
+            for round in 0..times(1) {
+                go(&mut || {
+                    for (i, string) in strings.iter_mut().enumerate() {
+                        for (k, kind) in kinds.iter().enumerate().take(if i == 4 { 8 } else { 5 }) {
+                            let object = new(m, *kind);
+                            put(object, 0, heads[k]);
+                            put(object, 2, i);
+                            heads[k] = object;
                         }
-                    });
-                    for (k, head) in heads.iter_mut().enumerate() {
-                        check_list(*head, if k < 5 { 5 } else { 1 }, if k < 5 { 0 } else { 4 });
-                        *head = 0;
+                        *string = new(m, bytes);
+                        (0..9).for_each(|word| put(*string, word, i ^ word));
                     }
-                    assert!((0..5).all(|i| (0..9).all(|word| get(strings[i], word) == i ^ word)), "{round}");
+                });
+                for (k, head) in heads.iter_mut().enumerate() {
+                    check_list(*head, if k < 5 { 5 } else { 1 }, if k < 5 { 0 } else { 4 });
+                    *head = 0;
                 }
-            });
-            often(&report, 500);
-        }
+                assert!((0..5).all(|i| (0..9).all(|word| get(strings[i], word) == i ^ word)), "{round}");
+            }
+        });
+        often(&report, 500);
     });
 }
 
@@ -209,40 +184,38 @@ fn a_thread_can_be_stopped_anywhere_in_an_allocation_of_each_kind() {
 #[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_a_free() {
     stepped_in_child(|| {
-        for how in hows(2) {
-            let heap = heap(STEPPED);
-            let (node, large) = (node_type(&heap), masked(&heap, 5000, &[0]));
-            let n = times(12);
-            let report = attached(&heap, how, "free", |m, go| {
-                let (mut kept, mut last) = (0, [0; 4]);
-                go(&mut || {
-                    for i in 0..n {
-                        // Each fourth is kept, and the cells of the others are the next ones'.
-                        let ty = if i % 10 == 9 { large } else { node };
-                        let object = stepped_allocate(m, ty);
-                        put(object, 2, i);
-                        if i % 4 == 0 {
-                            put(object, 0, kept);
-                            kept = object;
-                        } else if let Some(old) = NonNull::new(last[i % 4] as *mut u8) {
-                            last[i % 4] = 0;
-                            // SAFETY: nothing else refers to it.
-                            unsafe { m.free(old) }.unwrap();
-                            last[i % 4] = object;
-                        } else {
-                            last[i % 4] = object;
-                        }
+        let heap = heap(STEPPED);
+        let (node, large) = (node_type(&heap), masked(&heap, 5000, &[0]));
+        let n = times(12);
+        let report = attached(&heap, one_in(2), "free", |m, go| {
+            let (mut kept, mut last) = (0, [0; 4]);
+            go(&mut || {
+                for i in 0..n {
+                    // Each fourth is kept, and the cells of the others are the next ones'.
+                    let ty = if i % 10 == 9 { large } else { node };
+                    let object = new(m, ty);
+                    put(object, 2, i);
+                    if i % 4 == 0 {
+                        put(object, 0, kept);
+                        kept = object;
+                    } else if let Some(old) = NonNull::new(last[i % 4] as *mut u8) {
+                        last[i % 4] = 0;
+                        // SAFETY: nothing else refers to it.
+                        unsafe { m.free(old) }.unwrap();
+                        last[i % 4] = object;
+                    } else {
+                        last[i % 4] = object;
                     }
-                });
-                for i in (0..n).rev().filter(|i| i % 4 == 0) {
-                    assert_eq!(get(kept, 2), i);
-                    kept = get(kept, 0);
                 }
-                assert_eq!(kept, 0);
-                black_box(last);
             });
-            often(&report, 200);
-        }
+            for i in (0..n).rev().filter(|i| i % 4 == 0) {
+                assert_eq!(get(kept, 2), i);
+                kept = get(kept, 0);
+            }
+            assert_eq!(kept, 0);
+            black_box(last);
+        });
+        often(&report, 200);
     });
 }
 
@@ -250,38 +223,36 @@ fn a_thread_can_be_stopped_anywhere_in_a_free() {
 #[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_a_store() {
     stepped_in_child(|| {
-        for how in hows(1) {
-            let heap = heap(STEPPED);
-            let array = masked(&heap, 64, &(0..64).collect::<Vec<_>>());
-            let number = pointer_free(&heap, 16);
-            let report = attached(&heap, how, "stores", |m, go| {
-                let a = new(m, array);
-                let slot = |word: usize| (a as *mut usize).wrapping_add(word);
-                let object = ObjectRef::new(a);
-                go(&mut || {
-                    for i in 0..16 {
-                        let n = stepped_allocate(m, number);
-                        put(n, 0, i);
-                        match i % 2 {
-                            0 => stepped_write(m, a, i, n),
-                            // SAFETY: the slot is the array's and the values are objects' addresses, here and below.
-                            _ => unsafe {
-                                m.barrier().cas(object, slot(i), Address::new(0), Address::new(n)).unwrap();
-                            },
-                        }
-                        // SAFETY: as above.
-                        unsafe { m.barrier().write_inside(slot(i + 16), Address::new(n)) };
+        let heap = heap(STEPPED);
+        let array = masked(&heap, 64, &(0..64).collect::<Vec<_>>());
+        let number = pointer_free(&heap, 16);
+        let report = attached(&heap, one_in(1), "stores", |m, go| {
+            let a = new(m, array);
+            let slot = |word: usize| (a as *mut usize).wrapping_add(word);
+            let object = ObjectRef::new(a);
+            go(&mut || {
+                for i in 0..16 {
+                    let n = new(m, number);
+                    put(n, 0, i);
+                    match i % 2 {
+                        0 => link(m, a, i, n),
+                        // SAFETY: the slot is the array's and the values are objects' addresses, here and below.
+                        _ => unsafe {
+                            m.barrier().cas(object, slot(i), Address::new(0), Address::new(n)).unwrap();
+                        },
                     }
                     // SAFETY: as above.
-                    unsafe { m.barrier().copy(object, slot(30), slot(0), 32) };
-                });
-                for i in 0..16 {
-                    let copy = if i < 14 { get(a, i + 16) } else { get(a, i + 30) };
-                    assert_eq!([get(get(a, i), 0), get(copy, 0), get(get(a, i + 30), 0)], [i; 3]);
+                    unsafe { m.barrier().write_inside(slot(i + 16), Address::new(n)) };
                 }
+                // SAFETY: as above.
+                unsafe { m.barrier().copy(object, slot(30), slot(0), 32) };
             });
-            often(&report, 500);
-        }
+            for i in 0..16 {
+                let copy = if i < 14 { get(a, i + 16) } else { get(a, i + 30) };
+                assert_eq!([get(get(a, i), 0), get(copy, 0), get(get(a, i + 30), 0)], [i; 3]);
+            }
+        });
+        often(&report, 500);
     });
 }
 
@@ -289,40 +260,38 @@ fn a_thread_can_be_stopped_anywhere_in_a_store() {
 #[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_handles_and_frames() {
     stepped_in_child(|| {
-        for how in hows(1) {
-            let heap = heap(STEPPED);
-            let node = node_type(&heap);
-            let report = attached(&heap, how, "handles and frames", |m, go| {
-                let mut slots = [0usize; 2];
-                let mut frame =
-                    heapwood_gc::Frame { prev: core::ptr::null_mut(), count: 2, slots: slots.as_mut_ptr() };
-                let (frame, slots) = (NonNull::from(&mut frame), slots.as_mut_ptr());
-                let read = |i| {
-                    // SAFETY: there are two slots.
-                    unsafe { slots.add(i).read_volatile() }
-                };
-                go(&mut || {
-                    for i in 0..times(5) {
-                        // SAFETY: the frame and its slots outlive this turn, and it is popped below.
-                        unsafe { m.frames().push(frame) };
-                        let held = handle(m.heap(), new(m, node)).unwrap();
-                        let second = new(m, node);
-                        put(second, 2, i);
-                        // SAFETY: a slot of the frame, and a handle that is held; the object exists.
-                        unsafe {
-                            slots.write_volatile(second);
-                            m.heap().roots().set_handle(held, Address::new(second));
-                            slots.add(1).write_volatile(black_box(second));
-                        }
-                        assert!(m.heap().roots().free_handle(held));
-                        assert_eq!([get(read(0), 2), get(read(1), 2)], [i; 2]);
-                        // SAFETY: it was pushed above.
-                        unsafe { m.frames().pop() };
+        let heap = heap(STEPPED);
+        let node = node_type(&heap);
+        let report = attached(&heap, one_in(1), "handles and frames", |m, go| {
+            let mut slots = [0usize; 2];
+            let mut frame =
+                heapwood_gc::Frame { prev: core::ptr::null_mut(), count: 2, slots: slots.as_mut_ptr() };
+            let (frame, slots) = (NonNull::from(&mut frame), slots.as_mut_ptr());
+            let read = |i| {
+                // SAFETY: there are two slots.
+                unsafe { slots.add(i).read_volatile() }
+            };
+            go(&mut || {
+                for i in 0..times(5) {
+                    // SAFETY: the frame and its slots outlive this turn, and it is popped below.
+                    unsafe { m.frames().push(frame) };
+                    let held = handle(m.heap(), new(m, node)).unwrap();
+                    let second = new(m, node);
+                    put(second, 2, i);
+                    // SAFETY: a slot of the frame, and a handle that is held; the object exists.
+                    unsafe {
+                        slots.write_volatile(second);
+                        m.heap().roots().set_handle(held, Address::new(second));
+                        slots.add(1).write_volatile(black_box(second));
                     }
-                });
+                    assert!(m.heap().roots().free_handle(held));
+                    assert_eq!([get(read(0), 2), get(read(1), 2)], [i; 2]);
+                    // SAFETY: it was pushed above.
+                    unsafe { m.frames().pop() };
+                }
             });
-            often(&report, 500);
-        }
+        });
+        often(&report, 500);
     });
 }
 
@@ -330,27 +299,25 @@ fn a_thread_can_be_stopped_anywhere_in_handles_and_frames() {
 #[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_in_blocking_regions_and_safepoints() {
     stepped_in_child(|| {
-        for how in hows(1) {
-            let heap = heap(STEPPED);
-            let node = node_type(&heap);
-            let report = attached(&heap, how, "blocking regions", |m, go| {
-                let mut head = 0;
-                let n = times(2);
-                go(&mut || {
-                    for i in 0..n {
-                        let object = stepped_allocate(m, node);
-                        put(object, 2, i);
-                        stepped_safepoint(m);
-                        let sum = m.blocking(|| (0..10).fold(i, |sum, k| black_box(sum + k))).unwrap();
-                        assert_eq!(sum, i + 45);
-                        put(object, 0, head);
-                        head = object;
-                    }
-                });
-                check_list(head, n, 0);
+        let heap = heap(STEPPED);
+        let node = node_type(&heap);
+        let report = attached(&heap, one_in(1), "blocking regions", |m, go| {
+            let mut head = 0;
+            let n = times(2);
+            go(&mut || {
+                for i in 0..n {
+                    let object = new(m, node);
+                    put(object, 2, i);
+                    m.safepoint();
+                    let sum = m.blocking(|| (0..10).fold(i, |sum, k| black_box(sum + k))).unwrap();
+                    assert_eq!(sum, i + 45);
+                    put(object, 0, head);
+                    head = object;
+                }
             });
-            often(&report, 200);
-        }
+            check_list(head, n, 0);
+        });
+        often(&report, 200);
     });
 }
 
@@ -358,24 +325,22 @@ fn a_thread_can_be_stopped_anywhere_in_blocking_regions_and_safepoints() {
 #[ignore = "of the long suite: each instruction of minutes"]
 fn a_thread_can_be_stopped_anywhere_as_it_attaches_and_detaches() {
     stepped_in_child(|| {
-        for how in hows(2) {
-            let heap = heap(STEPPED);
-            let node = node_type(&heap);
-            let report = lead(&heap, how, || {
-                new(&attach(&heap), node);
-                stepped(|| {
-                    for i in 0..times(3) {
-                        let mutator = attach(&heap);
-                        let object = stepped_allocate(&mutator, node);
-                        put(object, 2, i);
-                        assert_eq!(get(black_box(object), 2), i);
-                        drop(mutator);
-                    }
-                });
+        let heap = heap(STEPPED);
+        let node = node_type(&heap);
+        let report = lead(&heap, one_in(2), || {
+            new(&attach(&heap), node);
+            stepped(|| {
+                for i in 0..times(3) {
+                    let mutator = attach(&heap);
+                    let object = new(&mutator, node);
+                    put(object, 2, i);
+                    assert_eq!(get(black_box(object), 2), i);
+                    drop(mutator);
+                }
             });
-            told(&report, &format!("attach and detach, {:?}", how.collector));
-            often(&report, 100);
-        }
+        });
+        told(&report, "attach and detach");
+        often(&report, 100);
     });
 }
 
@@ -421,7 +386,7 @@ unsafe extern "C" fn on_the_fiber() -> ! {
     let (m, node, turns) = unsafe { ((*fiber).mutator, (*fiber).node, (*fiber).turns) };
     let mut head = 0;
     for i in 0..turns {
-        let object = stepped_allocate(m, node);
+        let object = new(m, node);
         put(object, 0, head);
         put(object, 2, i);
         head = object;
@@ -439,42 +404,40 @@ unsafe extern "C" fn on_the_fiber() -> ! {
 fn a_thread_can_be_stopped_anywhere_as_it_switches_stacks() {
     stepped_in_child(|| {
         const WORDS: usize = 32 << 10;
-        for how in hows(1) {
-            let heap = heap(STEPPED);
-            let node = node_type(&heap);
-            let report = attached(&heap, how, "switch stacks", |m, go| {
-                let mut memory = vec![0usize; WORDS];
-                let low = memory.as_mut_ptr() as usize;
-                // SAFETY: the memory outlives the stack's registration.
-                let stack = unsafe { m.heap().roots().add_stack(low..low + WORDS * WORD) }.unwrap();
-                let n = times(6);
-                let mut fiber = Fiber { mutator: m, node, turns: n, here: 0, there: 0 };
-                // Six registers, the function that the first jump returns to, and a word that its stack pointer is aligned by.
-                let top = (low + WORDS * WORD) & !15;
-                fiber.there = top - 8 * WORD;
-                memory[(fiber.there - low) / WORD + 6] = on_the_fiber as *const () as usize;
-                let fiber = &raw mut fiber;
-                FIBER.set(fiber.cast());
-                let mut head = 0;
-                go(&mut || {
-                    for i in 0..n {
-                        let object = stepped_allocate(m, node);
-                        put(object, 0, head);
-                        put(object, 2, i);
-                        head = object;
-                        // SAFETY: the other stack was made above, or left by a jump, and jumps back.
-                        unsafe {
-                            m.stacks().switch(Some(stack), || jump(&raw mut (*fiber).here, (*fiber).there))
-                        }
-                        .unwrap();
+        let heap = heap(STEPPED);
+        let node = node_type(&heap);
+        let report = attached(&heap, one_in(1), "switch stacks", |m, go| {
+            let mut memory = vec![0usize; WORDS];
+            let low = memory.as_mut_ptr() as usize;
+            // SAFETY: the memory outlives the stack's registration.
+            let stack = unsafe { m.heap().roots().add_stack(low..low + WORDS * WORD) }.unwrap();
+            let n = times(6);
+            let mut fiber = Fiber { mutator: m, node, turns: n, here: 0, there: 0 };
+            // Six registers, the function that the first jump returns to, and a word that its stack pointer is aligned by.
+            let top = (low + WORDS * WORD) & !15;
+            fiber.there = top - 8 * WORD;
+            memory[(fiber.there - low) / WORD + 6] = on_the_fiber as *const () as usize;
+            let fiber = &raw mut fiber;
+            FIBER.set(fiber.cast());
+            let mut head = 0;
+            go(&mut || {
+                for i in 0..n {
+                    let object = new(m, node);
+                    put(object, 0, head);
+                    put(object, 2, i);
+                    head = object;
+                    // SAFETY: the other stack was made above, or left by a jump, and jumps back.
+                    unsafe {
+                        m.stacks().switch(Some(stack), || jump(&raw mut (*fiber).here, (*fiber).there))
                     }
-                });
-                check_list(head, n, 0);
-                // SAFETY: this heap registered it.
-                unsafe { m.heap().roots().remove_stack(stack) }.unwrap();
+                    .unwrap();
+                }
             });
-            always(&report);
-        }
+            check_list(head, n, 0);
+            // SAFETY: this heap registered it.
+            unsafe { m.heap().roots().remove_stack(stack) }.unwrap();
+        });
+        assert_eq!(report.stopped(), report.steps());
     });
 }
 
@@ -528,9 +491,9 @@ unsafe extern "C" fn stepped_places(hidden: usize) -> usize {
     )
 }
 
-fn places(heap: &Heap, how: How, name: &str, before: fn(), after: fn()) {
+fn places(heap: &Heap, name: &str, before: fn(), after: fn()) {
     let node = node_type(heap);
-    let report = attached(heap, how, name, |m, _| {
+    let report = attached(heap, 1, name, |m, _| {
         before();
         for i in 0..times(20) {
             let hidden = hidden_object(m, node, i);
@@ -544,14 +507,14 @@ fn places(heap: &Heap, how: How, name: &str, before: fn(), after: fn()) {
         }
         after();
     });
-    always(&report);
+    assert_eq!(report.stopped(), report.steps());
 }
 
 #[test]
 #[ignore = "of the long suite: each instruction of minutes"]
 fn pointers_are_found_in_registers_and_in_the_red_zone() {
     stepped_in_child(|| {
-        hows(1).into_iter().for_each(|how| places(&heap(STEPPED), how, "one place", || (), || ()));
+        places(&heap(STEPPED), "one place", || (), || ());
     });
 }
 
@@ -575,10 +538,8 @@ fn pointers_are_found_where_handlers_run_on_an_alternate_stack() {
             action.sa_flags = libc::SA_ONSTACK;
             assert_eq!(libc::sigaction(SIGNAL, &action, core::ptr::null_mut()), 0);
         }
-        for how in hows(1) {
-            let heap = heap(STEPPED.stop_signal(SIGNAL as u32));
-            let before = || set(Vec::leak(vec![0u8; BYTES]).as_mut_ptr().cast(), 0);
-            places(&heap, how, "alternate stack", before, || set(core::ptr::null_mut(), libc::SS_DISABLE));
-        }
+        let heap = heap(STEPPED.stop_signal(SIGNAL as u32));
+        let before = || set(Vec::leak(vec![0u8; BYTES]).as_mut_ptr().cast(), 0);
+        places(&heap, "alternate stack", before, || set(core::ptr::null_mut(), libc::SS_DISABLE));
     });
 }

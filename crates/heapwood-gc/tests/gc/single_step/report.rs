@@ -2,10 +2,9 @@
 
 use super::lead::{Began, Step};
 use heapwood_gc::Interruption;
-use std::collections::BTreeSet;
 
 /// What became of one step.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// The thread was stopped before this instruction.
     Stopped,
@@ -15,10 +14,8 @@ pub(crate) enum Answer {
     Waiting,
     /// A signal came there when it was not wanted any more, or the thread had left the heap.
     NotAsked,
-    /// A collection was made without this thread.
-    Without,
-    /// Nobody was asked for a collection.
-    Quiet,
+    /// A collection was made without this thread, or nobody was asked for one.
+    Other,
 }
 
 /// A window, step by step.
@@ -48,8 +45,7 @@ impl Report {
                 (Began::Pending, []) => Answer::NotAsked,
                 // Signals that are sent again come at any time.
                 (Began::Waiting, _) => Answer::Waiting,
-                (Began::Collected, _) => Answer::Without,
-                (Began::Quiet, _) => Answer::Quiet,
+                (Began::Collected | Began::Quiet, _) => Answer::Other,
             };
             all.push((step.at, answer));
         }
@@ -74,11 +70,6 @@ impl Report {
         self.count(Answer::NotAsked)
     }
 
-    /// The addresses at which it was.
-    fn places(&self) -> BTreeSet<usize> {
-        self.steps.iter().filter(|step| step.1 == Answer::Stopped).map(|step| step.0).collect()
-    }
-
     /// The runs of steps during which a collection waited for the thread: each begins with its first step.
     fn waits(&self) -> impl Iterator<Item = &[(usize, Answer)]> {
         let waits = |step: &(usize, Answer)| matches!(step.1, Answer::InSection | Answer::Waiting);
@@ -92,19 +83,7 @@ impl Report {
 
     /// One line about it.
     pub(crate) fn tell(&self, name: &str) {
-        println!(
-            "{name}: {} steps, {} collections; stopped there {} ({} addresses), in sections {}, waiting {}, without {}, \
-             not asked {}, quiet {}; longest wait {}",
-            self.steps(),
-            self.collections,
-            self.stopped(),
-            self.places().len(),
-            self.count(Answer::InSection),
-            self.count(Answer::Waiting),
-            self.count(Answer::Without),
-            self.count(Answer::NotAsked),
-            self.count(Answer::Quiet),
-            self.longest_wait(),
-        );
+        let (steps, collections, stopped) = (self.steps(), self.collections, self.stopped());
+        println!("{name}: {steps} steps, {collections} collections, stopped there {stopped} times");
     }
 }

@@ -1,5 +1,4 @@
-//! The phases add up; what a heap tells of its collections reads as Go's gctrace does, and comes from every heap where the
-//! variable asks for it; the counters move when and as they should.
+//! What a heap tells of its collections reads as Go's gctrace does, and comes from every heap where the variable asks for it.
 
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_gc::settings::options::GcTrace;
@@ -150,9 +149,7 @@ fn wait_for_another() {
                 other.safepoint();
             }
         });
-        while !attached.load(Ordering::Relaxed) {
-            std::thread::yield_now();
-        }
+        wait_for(&attached);
         let mutator = attach(&heap);
         (0..100).for_each(|_| mutator.collect().unwrap());
         over.store(true, Ordering::Relaxed);

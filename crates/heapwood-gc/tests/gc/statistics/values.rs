@@ -1,4 +1,4 @@
-//! Statistics tell where the time of a collection goes.
+//! Each statistic has a value.
 
 use core::time::Duration;
 use heapwood_gc::settings::options::{Concurrent, Generational};

@@ -63,15 +63,11 @@ fn a_forked_child_scans_what_vanished_threads_have_shaded() {
                 overwrite(&other, table, &[0; CHUNK + 20]);
                 has_shaded.store(true, Ordering::SeqCst);
                 let waits = || {
-                    while !ends.load(Ordering::SeqCst) {
-                        std::thread::yield_now();
-                    }
+                    wait_for(&ends);
                 };
                 other.blocking(waits).unwrap();
             });
-            while !has_shaded.load(Ordering::SeqCst) {
-                std::thread::yield_now();
-            }
+            wait_for(&has_shaded);
             let check = || {
                 assert_eq!(shaded(&mutator).objects, CHUNK as u64);
                 assert!(mutator.incremental_marking().finish().unwrap());

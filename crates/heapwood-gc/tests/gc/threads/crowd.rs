@@ -1,4 +1,4 @@
-//! Several threads on one heap that attach, detach, block and panic while others collect; none delays the others, and nothing is lost.
+//! Several threads on one heap that come and go, panic and remove roots while others collect.
 
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_gc_testing::*;
@@ -83,9 +83,7 @@ fn a_root_of_many_slots_is_not_removed_before_it_was_scanned() {
         let mut one = Slots::new(&heap, 1);
         one.set(0, new(&mutator, lingering));
         scope.spawn(|| {
-            while !MARKING.load(Ordering::SeqCst) {
-                std::thread::yield_now();
-            }
+            wait_for(&MARKING);
             drop(many);
             REMOVED.store(true, Ordering::SeqCst);
         });

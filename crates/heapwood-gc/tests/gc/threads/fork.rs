@@ -200,14 +200,34 @@ static WAITS: AtomicBool = AtomicBool::new(false);
 static HAS_MARKED: AtomicBool = AtomicBool::new(false);
 static HAS_FORKED: AtomicBool = AtomicBool::new(false);
 
-/// What the first word of an object refers to is reported once the process has forked.
-unsafe extern "C" fn trace_after_fork(object: *mut u8, _: usize, context: *mut TraceContext) {
+/// Collects on another thread, forks while that waits, and lets it go on.
+fn fork_while_a_collection_waits(collects: impl FnOnce() + Send, in_child: impl FnOnce()) {
+    WAITS.store(true, Ordering::SeqCst);
+    std::thread::scope(|scope| {
+        let collects = scope.spawn(collects);
+        wait_for(&HAS_MARKED);
+        let went_well = goes_well_forked(|| {
+            WAITS.store(false, Ordering::SeqCst);
+            in_child();
+        });
+        HAS_FORKED.store(true, Ordering::SeqCst);
+        collects.join().unwrap();
+        assert!(went_well);
+    });
+    [&WAITS, &HAS_MARKED, &HAS_FORKED].iter().for_each(|flag| flag.store(false, Ordering::SeqCst));
+}
+
+/// In a collection: waits until the process has forked, if one is to wait.
+fn wait_for_fork() {
     if WAITS.load(Ordering::SeqCst) {
         HAS_MARKED.store(true, Ordering::SeqCst);
-        while !HAS_FORKED.load(Ordering::SeqCst) {
-            std::thread::yield_now();
-        }
+        wait_for(&HAS_FORKED);
     }
+}
+
+/// What the first word of an object refers to is reported once the process has forked.
+unsafe extern "C" fn trace_after_fork(object: *mut u8, _: usize, context: *mut TraceContext) {
+    wait_for_fork();
     // SAFETY: the word is null or leads to an object; the context is the one that was given.
     unsafe { Tracer::from_context(context).visit((object as *const usize).read()) };
 }
@@ -229,37 +249,25 @@ fn a_process_may_fork_while_a_collection_has_marked_some() {
             heads.set(0, 0);
             drop(mutator);
 
-            WAITS.store(true, Ordering::SeqCst);
-            let went_well = std::thread::scope(|scope| {
-                let collects = scope.spawn(|| heap.collect().unwrap());
-                while !HAS_MARKED.load(Ordering::SeqCst) {
-                    std::thread::yield_now();
-                }
-                let went_well = goes_well_forked(|| {
-                    WAITS.store(false, Ordering::SeqCst);
-                    let before = heap.inspect().stats().collections;
-                    heap.collect().unwrap();
-                    assert_eq!(
-                        heap.inspect().stats().collections,
-                        before + 1,
-                        "the one that was under way is not counted"
-                    );
-                    // What was lost would be used again.
-                    let mutator = attach(&heap);
-                    extend_list(&mutator, node_type(&heap), 2 * nodes, 7, |head| {
-                        heads.set(0, head.unwrap_or(heads.get(0)));
-                        heads.get(0)
-                    });
-                    check_list(get(slots.get(0), 0), nodes, 0);
-                    assert_swept_and_valid(&heap);
+            let in_child = || {
+                let before = heap.inspect().stats().collections;
+                heap.collect().unwrap();
+                assert_eq!(
+                    heap.inspect().stats().collections,
+                    before + 1,
+                    "the one that was under way is not counted"
+                );
+                // What was lost would be used again.
+                let mutator = attach(&heap);
+                extend_list(&mutator, node_type(&heap), 2 * nodes, 7, |head| {
+                    heads.set(0, head.unwrap_or(heads.get(0)));
+                    heads.get(0)
                 });
-                HAS_FORKED.store(true, Ordering::SeqCst);
-                collects.join().unwrap();
-                went_well
-            });
-            assert!(went_well);
+                check_list(get(slots.get(0), 0), nodes, 0);
+                assert_swept_and_valid(&heap);
+            };
+            fork_while_a_collection_waits(|| heap.collect().unwrap(), in_child);
             check_list(get(slots.get(0), 0), nodes, 0);
-            [&WAITS, &HAS_MARKED, &HAS_FORKED].iter().for_each(|flag| flag.store(false, Ordering::SeqCst));
         }
     });
 }
@@ -270,12 +278,7 @@ struct Waits;
 // SAFETY: it has neither roots nor a lock.
 unsafe impl CollectionPhases for Waits {
     fn before(&self) {
-        if WAITS.load(Ordering::SeqCst) {
-            HAS_MARKED.store(true, Ordering::SeqCst);
-            while !HAS_FORKED.load(Ordering::SeqCst) {
-                std::thread::yield_now();
-            }
-        }
+        wait_for_fork();
     }
 
     fn roots(&self, _: &mut ClientRoots<'_>) {}
@@ -290,37 +293,22 @@ fn a_process_may_fork_while_a_collection_calls_the_client() {
             let heap = heap(config.min_heap(1 << 30));
             heap.set_phases(Some(&Waits)).unwrap();
             let kept = Kept::new(&heap, 3000);
-            WAITS.store(true, Ordering::SeqCst);
-            let went_well = std::thread::scope(|scope| {
-                let collects = scope.spawn(|| {
-                    let mutator = attach(&heap);
-                    let (node, data) = (node_type(&heap), pointer_free(&heap, 100));
-                    let objects: Vec<_> = (0..2000).map(|_| new(&mutator, node)).collect();
-                    for object in objects {
-                        // SAFETY: nobody uses it any more.
-                        unsafe { mutator.free(NonNull::new(object as *mut u8).unwrap()) }.unwrap();
-                    }
-                    for _ in 0..10 {
-                        new(&mutator, node);
-                        new(&mutator, data);
-                    }
-                    mutator.collect().unwrap();
-                });
-                while !HAS_MARKED.load(Ordering::SeqCst) {
-                    std::thread::yield_now();
+            let collects = || {
+                let mutator = attach(&heap);
+                let (node, data) = (node_type(&heap), pointer_free(&heap, 100));
+                let objects: Vec<_> = (0..2000).map(|_| new(&mutator, node)).collect();
+                for object in objects {
+                    // SAFETY: nobody uses it any more.
+                    unsafe { mutator.free(NonNull::new(object as *mut u8).unwrap()) }.unwrap();
                 }
-                let went_well = goes_well_forked(|| {
-                    WAITS.store(false, Ordering::SeqCst);
-                    use_after_fork(&heap, None, &kept);
-                    assert_swept_and_valid(&heap);
-                });
-                HAS_FORKED.store(true, Ordering::SeqCst);
-                collects.join().unwrap();
-                went_well
-            });
-            assert!(went_well);
+                for _ in 0..10 {
+                    new(&mutator, node);
+                    new(&mutator, data);
+                }
+                mutator.collect().unwrap();
+            };
+            fork_while_a_collection_waits(collects, || use_after_fork(&heap, None, &kept));
             kept.check();
-            [&WAITS, &HAS_MARKED, &HAS_FORKED].iter().for_each(|flag| flag.store(false, Ordering::SeqCst));
         }
     });
 }

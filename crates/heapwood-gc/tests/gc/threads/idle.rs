@@ -1,6 +1,5 @@
-//! Many threads that do nothing: what they hold goes back to the heap a second after they block, those that end leave
-//! nothing behind, and a heap whose program sleeps gives its memory back. Each is measured in a process of its own; with
-//! HEAPWOOD_LONG=1 at full size.
+//! Many threads that do nothing are small, those that end leave nothing behind, and a heap whose program sleeps gives its memory back.
+//! Each is measured in a process of its own; with HEAPWOOD_LONG=1 at full size.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::settings::options::{Concurrent, Stop};
@@ -67,17 +66,11 @@ fn written(mutator: usize) -> usize {
     entries.chunks(8).filter(|entry| entry[7] & 0xC0 != 0).count() * page
 }
 
-/// The memory of a thousand mutators is what is left of a thousand threads a second after they block.
+/// The memory of a thousand mutators is what is left of a thousand threads a second after they block, and what their stacks may refer to.
 #[test]
 #[ignore = "of the long suite: it waits for seconds, and for what threads do meanwhile"]
 fn a_thousand_blocked_threads_are_small() {
-    // What their stacks may refer to is in use.
     blocked_threads_are_small(FULL, 256 << 10);
-}
-
-#[test]
-#[ignore = "of the long suite: it waits for seconds, and for what threads do meanwhile"]
-fn a_thousand_blocked_threads_that_signals_stop_are_small() {
     blocked_threads_are_small(BY_SIGNALS, 20 * MIB);
 }
 
@@ -101,13 +94,9 @@ fn blocked_threads_are_small(config: Config, left: usize) {
 #[test]
 #[ignore = "of the long suite: memory that the kernel counts"]
 fn threads_that_came_and_went_leave_nothing() {
-    in_child(|| many_threads_leave_nothing(Config::DEFAULT));
-}
-
-#[test]
-#[ignore = "of the long suite: memory that the kernel counts"]
-fn threads_that_came_and_went_and_were_stopped_by_signals_leave_nothing() {
-    in_child(|| many_threads_leave_nothing(Config::DEFAULT.stop(Stop::Signals)));
+    for config in [Config::DEFAULT, Config::DEFAULT.stop(Stop::Signals)] {
+        Child::new().called(config.stop).run(|| many_threads_leave_nothing(config)).well();
+    }
 }
 
 fn many_threads_leave_nothing(config: Config) {
@@ -150,27 +139,22 @@ fn many_threads_leave_nothing(config: Config) {
     };
     // No later round needs more memory at a time than one where all threads hold what they have allocated from.
     round(0, true);
-    // Four times; the first makes what is used again.
-    let mut sizes = [(0, 0); 4];
-    for (quarter, size) in sizes.iter_mut().enumerate() {
-        (0..rounds / 4).for_each(|n| {
-            round(quarter * rounds / 4 + n, false);
+    // Twice; the first makes what is used again.
+    let size = [0, 1].map(|half| {
+        (0..rounds / 2).for_each(|n| {
+            round(half * rounds / 2 + n, false);
             assert_eq!(heap.inspect().stats().goal_bytes, goal);
         });
         attach(&heap).collect().unwrap();
         // What a word on this stack seems to refer to may stay.
         within_a_minute("nothing of them is in use", || heap.inspect().stats().in_use_bytes <= 64 << 10);
         heap.memory().release_free();
-        *size = (resident(), heap.inspect().stats().committed_bytes);
-    }
-    let kib = sizes.map(|(resident, committed)| [resident >> 10, committed >> 10]);
-    println!("{} threads: after each quarter [resident, committed] KiB: {kib:?}", rounds * alive);
-    let [(_, before), (early, _), _, (late, after)] = sizes;
+        (resident(), heap.inspect().stats().committed_bytes)
+    });
+    let [(early, before), (late, after)] = size;
     // A heap grows by 4 MiB at a time.
     assert!(after <= before + 4 * MIB, "{before} bytes committed, then {after}");
-    if is_long() {
-        assert!(late <= early + early / 50, "{early} bytes, then {late}");
-    }
+    assert!(!is_long() || late <= early + early / 50, "{early} bytes, then {late}");
 }
 
 /// A program makes 1 GiB of small objects, drops them, and sleeps in a blocking region. Where the heap may, it is marked beside it.

@@ -10,15 +10,6 @@ fn base(mutator: &Mutator, addr: usize) -> Option<usize> {
     mutator.find(addr).map(|object| object.base.get())
 }
 
-/// Tells, when it goes, that nobody looks any more: the test has failed, or ended.
-struct GivesUp<'a>(&'a AtomicBool);
-
-impl Drop for GivesUp<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// A thread makes objects of several sizes, and another looks each up as soon as it has its address, the bytes behind the
 /// newest, too: they have no object yet.
 fn finds_what_another_makes(config: Config, collects: bool, objects: usize) {
@@ -52,7 +43,7 @@ fn finds_what_another_makes(config: Config, collects: bool, objects: usize) {
             done.store(true, Ordering::Release);
         });
         let finder = attach(&heap);
-        let _gives_up = GivesUp(&given_up);
+        let _gives_up = Over(|| given_up.store(true, Ordering::Relaxed));
         let mut last = 0;
         while !done.load(Ordering::Acquire) {
             let object = newest.load(Ordering::Acquire);

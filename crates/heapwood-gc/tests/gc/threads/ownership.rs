@@ -1,5 +1,4 @@
-//! What threads own and do not use: spans that are partly free are used before the heap grows, and what a leaving thread held is used
-//! again at once.
+//! Spans that are partly free are used before the heap grows; and a client is told when a thread leaves.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
 use heapwood_gc::{Attached, Config, Mutator, ObjectType};

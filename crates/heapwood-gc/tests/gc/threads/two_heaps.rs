@@ -5,7 +5,6 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use heapwood_gc::{AllocError, Config, Heap, HeapBox, Misuse, Mutator};
 use heapwood_gc_testing::*;
-use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
 
 /// Two threads, both attached to the same two heaps, each of which collects one, and both, and attaches anew in between. The heaps stop
@@ -158,33 +157,6 @@ fn a_thread_without_a_mutator_collects() {
     one.collect().unwrap();
     mutator.blocking(|| assert_eq!(one.collect(), Err(Misuse::InNative))).unwrap();
     assert_eq!(one.inspect().stats().live_objects, 1);
-}
-
-static OTHER: AtomicUsize = AtomicUsize::new(0);
-static TRACED: AtomicUsize = AtomicUsize::new(0);
-
-/// A trace function that uses another heap, in which its thread is stopped meanwhile.
-unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
-    // SAFETY: the test stores the address of a mutator that is attached.
-    let other = unsafe { &*(OTHER.load(Ordering::SeqCst) as *const Mutator) };
-    assert_eq!(other.check(), Err(Misuse::Tracing));
-    assert_eq!(other.collect(), Err(Misuse::Tracing));
-    assert_eq!(other.blocking(|| ()), Err(Misuse::Tracing));
-    other.safepoint_slow();
-    TRACED.fetch_add(1, Ordering::SeqCst);
-}
-
-#[test]
-fn a_trace_function_may_not_use_another_heap() {
-    let (one, other) = (heap(PRECISE), heap(PRECISE));
-    let (here, there) = (attach(&one), attach(&other));
-    let ty = one.types().register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
-    let mut roots = Slots::new(&one, 1);
-    roots.set(0, new(&here, ty));
-    OTHER.store(&raw const *there as usize, Ordering::SeqCst);
-    here.collect().unwrap();
-    assert_eq!(TRACED.load(Ordering::SeqCst), 1);
-    there.collect().unwrap();
 }
 
 /// Where a thread waits, its stack is scanned by the collectors of all its heaps: an object that only a local variable of

@@ -2,7 +2,6 @@
 //! it. So it can be handed to another thread as a whole, and dies as a whole. Invariant: every object of the model can be
 //! reached from the head, with the edges that the model says; what can no longer be reached is taken out at once.
 
-use super::arenas::Via;
 use super::weaks::Ties;
 use heapwood_gc::Handle;
 use heapwood_gc_testing::model::graph::Masked;
@@ -67,8 +66,6 @@ pub(crate) struct Cluster {
     pub(crate) head: u32,
     live: usize,
     pub(crate) root: Root,
-    /// What the root leads to, if that is not the head: a value of an arena, which does.
-    pub(crate) via: Option<Via>,
     /// Whether objects of it that are dead are freed, all or some.
     pub(crate) frees: bool,
 }
@@ -81,7 +78,7 @@ fn tail(kind: &Kind) -> usize {
 impl Cluster {
     /// One without objects, yet.
     pub(crate) fn new(root: Root, frees: bool) -> Self {
-        Cluster { objects: Vec::new(), spare: Vec::new(), head: 0, live: 0, root, via: None, frees }
+        Cluster { objects: Vec::new(), spare: Vec::new(), head: 0, live: 0, root, frees }
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -131,11 +128,6 @@ impl Cluster {
     /// The address of the head.
     pub(crate) fn head_addr(&self) -> usize {
         self.get(self.head).at.addr()
-    }
-
-    /// What the root holds.
-    pub(crate) fn held(&self) -> usize {
-        self.via.map_or_else(|| self.head_addr(), |via| via.at.addr())
     }
 
     /// What a slot holds that is used so.
@@ -223,7 +215,6 @@ impl Cluster {
 
     /// Compares all of them.
     pub(crate) fn check_all(&self, kinds: &Kinds) -> Outcome {
-        self.via.map_or(Ok(()), |via| via.check(self.head_addr()))?;
         (0..self.objects.len())
             .filter(|&i| self.objects[i].is_some())
             .try_for_each(|i| self.check(kinds, i as u32))

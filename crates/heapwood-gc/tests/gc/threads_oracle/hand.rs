@@ -37,11 +37,6 @@ impl<'w> Hand<'w> {
         self.words[0].store(object, Ordering::Relaxed);
     }
 
-    /// So does what lies in an arena, or nothing (0) does.
-    pub(crate) fn hold_via(&self, value: usize) {
-        self.words[ROOM - 1].store(value, Ordering::Relaxed);
-    }
-
     /// So do these, until [`Hand::let_go`].
     pub(crate) fn hold_all<'o>(&self, objects: impl Iterator<Item = &'o Object>) {
         if self.is_needed() {
@@ -50,7 +45,7 @@ impl<'w> Hand<'w> {
     }
 
     pub(crate) fn let_go(&self) {
-        self.words[1..ROOM - 1].iter().take_while(|word| word.swap(0, Ordering::Relaxed) != 0).for_each(drop);
+        self.words[1..].iter().take_while(|word| word.swap(0, Ordering::Relaxed) != 0).for_each(drop);
     }
 }
 

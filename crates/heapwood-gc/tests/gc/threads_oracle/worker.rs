@@ -2,7 +2,6 @@
 //! attachments all its roots are registered slots and handles. Invariant: outside of a step every cluster's root holds the
 //! address of its head, and every other root holds null.
 
-use super::arenas::{self, Lodgings, Via};
 use super::check::Tally;
 use super::cluster::{Cluster, Object, Outcome, Root, fill};
 use super::frees::free;
@@ -37,7 +36,6 @@ pub(crate) struct Done {
     pub(crate) meetings: usize,
     /// Collections that stopped a thread where it only computed.
     pub(crate) answered: usize,
-    pub(crate) arenas: arenas::Done,
 }
 
 impl Done {
@@ -50,7 +48,6 @@ impl Done {
         self.refused += other.refused;
         self.meetings += other.meetings;
         self.answered += other.answered;
-        self.arenas.add(other.arenas);
     }
 }
 
@@ -71,7 +68,6 @@ pub(crate) struct Worker<'w> {
     kept_token: RootToken,
     /// What it has read.
     known: [Option<Known>; KEPT],
-    lodgings: Lodgings,
     /// The roots that hold null.
     free_roots: Vec<Root>,
     left: usize,
@@ -110,7 +106,6 @@ impl<'w> Worker<'w> {
             kept,
             kept_token,
             known: [None; KEPT],
-            lodgings: Lodgings::default(),
             free_roots: (0..SLOTS).map(Root::Slot).collect(),
             left: allocations,
             done: Done::default(),
@@ -129,7 +124,7 @@ impl<'w> Worker<'w> {
                 self.attached(false)?;
             }
         }
-        Ok(Done { arenas: self.lodgings.done, ..self.done })
+        Ok(self.done)
     }
 
     /// Plays as an attached thread. One that forgets to detach is detached as it ends.
@@ -147,7 +142,6 @@ impl<'w> Worker<'w> {
             self.end(&mutator)?;
         }
         self.leave_frame(&mutator)?;
-        self.lodgings.end_all(self.world, &mutator, forgets, &mut self.rng)?;
         if forgets {
             let _ = Attached::into_raw(mutator);
         } else {
@@ -198,10 +192,8 @@ impl<'w> Worker<'w> {
             780..800 => self.init(m),
             800..840 => self.unlink(m),
             840..860 => self.look(m),
-            900..925 => self.house(m),
-            860..900 => self.use_weak(m),
-            925..930 => self.lodgings.end_one(self.world, m, &mut self.rng),
-            930..955 => self.send(m),
+            860..910 => self.use_weak(m),
+            910..955 => self.send(m),
             955..980 => self.receive(m),
             980..984 => self.change_root(m),
             984..987 => self.compute(),
@@ -391,10 +383,7 @@ impl<'w> Worker<'w> {
                 let cluster = &mut self.clusters[c];
                 cluster.head = id;
                 let (root, at) = (cluster.root, cluster.head_addr());
-                match cluster.via {
-                    Some(via) => via.lead_to(m, at),
-                    None => self.set_root(root, at),
-                }
+                self.set_root(root, at);
                 Vec::new()
             }
             None => self.clusters[c].take_unreachable(),
@@ -558,44 +547,13 @@ impl<'w> Worker<'w> {
 
     /// Gives a cluster another root, and then takes away the one it had.
     fn move_root(&mut self, m: &Mutator, c: usize, to: Root) -> Outcome {
-        let (held, from, via) = (self.clusters[c].held(), self.clusters[c].root, self.clusters[c].via);
-        // Often it is reached by an arena no more.
-        let leaves = via.is_some() && self.rng.one_in(2);
-        if leaves {
-            self.clusters[c].via = None;
-        }
-        let at = self.clusters[c].held();
+        let (at, from) = (self.clusters[c].head_addr(), self.clusters[c].root);
         match to {
             Root::Exchange(slot) => self.world.exchange.put(m, slot, at),
             to => self.set_root(to, at),
         }
         self.clusters[c].root = to;
-        self.clear_way(m, from, held, via.filter(|_| leaves))
-    }
-
-    /// Takes away a root that must hold `held`, and, if that is a value of an arena that is in use no more, what that refers to.
-    fn clear_way(&mut self, m: &Mutator, root: Root, held: usize, via: Option<Via>) -> Outcome {
-        self.hand.hold_via(via.map_or(0, |via| via.at.addr()));
-        self.clear_root(m, root, held)?;
-        if let Some(via) = via {
-            via.lead_to(m, 0);
-            via.leave(self.world);
-        }
-        self.hand.hold_via(0);
-        Ok(())
-    }
-
-    /// A cluster is reached by way of an arena from now on, if there is room.
-    fn house(&mut self, m: &Mutator) -> Outcome {
-        let c = self.rng.below(self.clusters.len().max(1));
-        let Some(cluster) = self.clusters.get(c).filter(|c| c.via.is_none()) else { return Ok(()) };
-        let head = cluster.get(cluster.head).at;
-        if let Some(via) = self.lodgings.house(self.world, m, head, &mut self.rng)? {
-            let root = self.clusters[c].root;
-            self.clusters[c].via = Some(via);
-            self.set_root(root, via.at.addr());
-        }
-        Ok(())
+        self.clear_root(m, from, at)
     }
 
     fn new_handle(&self) -> Result<Root, String> {
@@ -717,7 +675,7 @@ impl<'w> Worker<'w> {
         let mut cluster = self.clusters.swap_remove(c);
         self.hand.hold_all(cluster.all());
         self.drop_ties(cluster.all_mut())?;
-        self.clear_way(m, cluster.root, cluster.held(), cluster.via)?;
+        self.clear_root(m, cluster.root, cluster.head_addr())?;
         Ok(cluster.into_objects().collect())
     }
 
@@ -840,15 +798,14 @@ impl<'w> Worker<'w> {
         m.safepoint();
         let cluster = &self.clusters[c];
         cluster.check_all(&world.kinds)?;
-        let (root, held, via) = (cluster.root, cluster.held(), cluster.via);
+        let (root, held) = (cluster.root, cluster.head_addr());
         let mut cluster = self.clusters.swap_remove(c);
-        cluster.via = None;
         for object in cluster.all_mut() {
             world.weaks.take_from_table(m, object.at.addr(), &mut object.ties)?;
             object.ties.leave();
         }
         world.estates.add(will, cluster);
-        self.clear_way(m, root, held, via)
+        self.clear_root(m, root, held)
     }
 
     /// A cluster that has come back becomes this thread's.
@@ -894,7 +851,7 @@ impl<'w> Worker<'w> {
 
     /// A parcel's cluster becomes this thread's.
     fn unpack(&mut self, m: &Mutator, parcel: Cluster) -> Outcome {
-        let at = parcel.held();
+        let at = parcel.head_addr();
         let held = match parcel.root {
             // SAFETY: the handle is held.
             Root::Handle(handle) => unsafe { handle.get() },

@@ -1,6 +1,5 @@
 //! What the threads of a run share: the heap, what travels between them, where objects lie; and how they play.
 
-use super::arenas::Arenas;
 use super::check::{Tally, compare};
 use super::estates::Estates;
 use super::exchange::{Exchange, Mailbox};
@@ -30,7 +29,6 @@ pub(crate) struct World {
     pub(super) granules: Granules,
     pub(super) exchange: Exchange,
     pub(super) mailboxes: Vec<Mailbox>,
-    pub(super) arenas: Arenas,
     pub(super) estates: Estates,
     pub(super) weaks: Weaks,
     pub(super) meeting: Meeting,
@@ -61,7 +59,6 @@ impl World {
             granules,
             exchange,
             mailboxes: (0..settings.threads).map(|_| Mailbox::default()).collect(),
-            arenas: Arenas::default(),
             estates: Estates::default(),
             weaks,
             meeting: Meeting::new(settings.threads),
@@ -117,9 +114,6 @@ impl World {
         }
         if self.granules.bytes() != 0 {
             return Err(format!("{} bytes are nobody's", self.granules.bytes()));
-        }
-        if self.arenas.count() != 0 {
-            return Err(format!("{} arenas are nobody's", self.arenas.count()));
         }
         compare(self, &m, (0, 0), None)
     }

@@ -49,30 +49,37 @@ fn verify_mode_leaves_no_run_to_a_blocked_thread() {
     new(&mutator, node);
 }
 
-static INSIDE: AtomicPtr<Mutator> = AtomicPtr::new(core::ptr::null_mut());
+static INSIDE: [AtomicPtr<Mutator>; 2] = [const { AtomicPtr::new(core::ptr::null_mut()) }; 2];
 static TRACED: AtomicUsize = AtomicUsize::new(0);
 
-/// A trace function that collects and allocates.
+/// A trace function that uses its heap, and another one, in which its thread is stopped meanwhile.
 unsafe extern "C" fn meddle(_: *mut u8, _: usize, _: *mut TraceContext) {
-    // SAFETY: the test stores its mutator, which is attached.
-    let mutator = unsafe { INSIDE.load(Ordering::SeqCst).as_ref() }.unwrap();
-    assert_eq!(mutator.collect(), Err(Misuse::Tracing));
-    assert_eq!(refused(mutator, large(mutator.heap())), Misuse::Tracing);
-    mutator.safepoint_slow();
+    for inside in &INSIDE {
+        // SAFETY: the test stores its mutators, which are attached.
+        let mutator = unsafe { inside.load(Ordering::SeqCst).as_ref() }.unwrap();
+        assert_eq!((mutator.check(), mutator.collect()), (Err(Misuse::Tracing), Err(Misuse::Tracing)));
+        assert_eq!(mutator.start_collection(), Err(Misuse::Tracing));
+        assert_eq!(mutator.blocking(|| ()), Err(Misuse::Tracing));
+        assert_eq!(refused(mutator, large(mutator.heap())), Misuse::Tracing);
+        mutator.safepoint_slow();
+    }
     TRACED.fetch_add(1, Ordering::SeqCst);
 }
 
 #[test]
-fn collection_and_allocation_are_refused_in_a_trace_function() {
-    let heap = heap(PRECISE);
-    let mutator = attach(&heap);
-    let ty = heap.types().register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
-    let mut roots = Slots::new(&heap, 1);
-    roots.set(0, new(&mutator, ty));
-    INSIDE.store((&raw const *mutator).cast_mut(), Ordering::SeqCst);
-    mutator.collect().unwrap();
-    assert_eq!(TRACED.load(Ordering::SeqCst), 1);
-    assert_eq!(heap.inspect().stats().live_objects, 1);
+fn all_is_refused_in_a_trace_function() {
+    let heaps = [heap(PRECISE), heap(PRECISE)];
+    let mutators = [attach(&heaps[0]), attach(&heaps[1])];
+    let ty = heaps[0].types().register(&TypeDescriptor::traced(32, meddle).unwrap()).unwrap();
+    let mut roots = Slots::new(&heaps[0], 1);
+    roots.set(0, new(&mutators[0], ty));
+    INSIDE
+        .iter()
+        .zip(&mutators)
+        .for_each(|(inside, m)| inside.store((&raw const **m).cast_mut(), Ordering::SeqCst));
+    mutators[0].collect().unwrap();
+    assert_eq!((TRACED.load(Ordering::SeqCst), heaps[0].inspect().stats().live_objects), (1, 1));
+    mutators[1].collect().unwrap();
 }
 
 #[test]

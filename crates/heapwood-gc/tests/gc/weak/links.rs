@@ -2,7 +2,7 @@
 
 use super::at;
 use heapwood_gc::settings::options::Concurrent;
-use heapwood_gc::{Config, Heap, Misuse, Mutator, Refusal};
+use heapwood_gc::{Misuse, Mutator, Refusal};
 use heapwood_gc_testing::*;
 use heapwood_heap::ArenaKind;
 
@@ -36,39 +36,6 @@ pub(super) fn add(mutator: &Mutator, slot: *mut usize, object: usize, is_long: b
 
 pub(super) fn read(mutator: &Mutator, slot: *mut usize) -> usize {
     mutator.read_link(slot).unwrap().map_or(0, |object| object.as_ptr() as usize)
-}
-
-/// A slot in an object without pointers: it goes with the object, and nothing is written to whatever has the memory then.
-pub(crate) fn goes_with_its_holder(heap: &Heap) {
-    let mutator = attach(heap);
-    let (node, data) = (node_type(heap), pointer_free(heap, 64));
-    let mut roots = Slots::new(heap, 3);
-    for i in 0..2 {
-        roots.set(0, new(&mutator, data));
-        roots.set(1, new(&mutator, node));
-        let slot = (roots.get(0) + 16) as *mut usize;
-        put(roots.get(0), 2, roots.get(1));
-        add(&mutator, slot, roots.get(1), i == 1);
-        mutator.collect_young().unwrap();
-        assert_eq!((heap.links(), read(&mutator, slot)), (1, roots.get(1)));
-        let object = roots.get(1);
-        // The object first, or the holder.
-        roots.set(i, 0);
-        mutator.collect().unwrap();
-        assert_eq!(heap.links(), 0);
-        assert!(i == 0 || get(roots.get(0), 2) == 0 && !lives(heap, object));
-    }
-}
-
-/// Heaps for that.
-pub(crate) const HOLDERS: [Config; 3] = {
-    let verified = FULL.verify(true).concurrent(Concurrent::Off);
-    [FULL.concurrent(Concurrent::Off), YOUNG.concurrent(Concurrent::Off), verified]
-};
-
-#[test]
-fn a_link_goes_with_the_object_that_it_lies_in() {
-    HOLDERS.iter().for_each(|config| goes_with_its_holder(&heap(*config)));
 }
 
 #[test]

@@ -1,9 +1,8 @@
-//! Ephemerons and weak references: each is cleared when its key is dead and not before, by collections of all kinds; and keeps its
-//! value as long, and no longer.
+//! Ephemerons, weak references, tables and links: what is refused, what is freed, and long chains. What is cleared when is in the oracles.
 
 mod fixed_point;
 mod freed;
-pub(crate) mod links;
+mod links;
 mod refused;
 mod tables;
 

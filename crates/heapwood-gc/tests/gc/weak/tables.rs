@@ -1,4 +1,4 @@
-//! Weak tables: maps against a model, an intern table that does not leak, a cache that shrinks under a limit, and threads that share one.
+//! Weak tables: an intern table that does not leak, and threads that share one.
 
 use super::at;
 use core::ptr::NonNull;
