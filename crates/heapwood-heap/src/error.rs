@@ -16,6 +16,8 @@ use thiserror::Error;
 pub enum SpaceError {
     /// The budget of this cycle is spent: collect, then ask again.
     CollectionDue,
+    /// A marking beside the program has not come as far as it should have before so much is allocated: wait for it, then ask again.
+    MarkingBehind,
     /// The heap may not grow above its limit in bytes. As the next, it has the bytes requested, in whole pages.
     Limit { limit: usize, bytes: usize },
     /// The heap may not grow beyond the share of the process's memory that it may take up.

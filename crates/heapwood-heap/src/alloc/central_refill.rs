@@ -50,9 +50,9 @@ impl Owner<'_> {
         }
         self.announce(&mut central);
         self.return_used_spans(&mut central, request.id);
-        if central.budget.collection_due(1) {
+        if let Err(refused) = central.budget.check(1) {
             self.cache.end_credit();
-            return Err(SpaceError::CollectionDue);
+            return Err(refused);
         }
         self.join_run_owners(&mut central);
         let (share, credit) = (central.budget.share(), central.budget.credit());
@@ -247,7 +247,7 @@ impl Owner<'_> {
         }
         let mut central = self.sweeper().lock();
         self.announce(&mut central);
-        if central.budget.collection_due(1) { Err(SpaceError::CollectionDue) } else { Ok(()) }
+        central.budget.check(1)
     }
 
     /// Sets what the heap's entries of links and finalisers take. Once they have used up the budget the mutator loses its credit: its
@@ -260,7 +260,7 @@ impl Owner<'_> {
             let mut central = self.sweeper().lock();
             central.budget.note_external(external.change().rose);
             external.looked(0, central.budget.left_bytes());
-            if central.budget.collection_due(1) {
+            if central.budget.check(1).is_err() {
                 self.cache.end_credit();
             }
         }

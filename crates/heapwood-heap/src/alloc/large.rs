@@ -69,9 +69,7 @@ impl<'m> Owner<'m> {
     fn refill_large_credit(&self, pages: PageCount) -> Result<(), SpaceError> {
         let mut central = self.sweeper().lock_for_large();
         self.announce(&mut central);
-        if central.budget.collection_due(pages.bytes()) {
-            return Err(SpaceError::CollectionDue);
-        }
+        central.budget.check(pages.bytes())?;
         self.cache.set_share(central.budget.share(), self.cache.credit());
         self.cache.set_large_credit(self.large_credit(&central).max(pages.bytes()));
         Ok(())
@@ -104,9 +102,7 @@ impl Space {
     pub fn take_large(&self, id: ShapeId, bytes: usize, zeroed: bool) -> Result<LargePages<'_>, SpaceError> {
         let (shape, sweeper) = (self.shapes.shape(id), &self.sweeper);
         let pages = pages_for(&sweeper.heap, (id, shape), bytes)?;
-        if sweeper.lock_for_large().budget.collection_due(pages.bytes()) {
-            return Err(SpaceError::CollectionDue);
-        }
+        sweeper.lock_for_large().budget.check(pages.bytes())?;
         let run = sweeper.heap.take_pages(sweeper, CacheTarget::Uncached, pages)?;
         let charge = Account { owed: pages.bytes(), large: pages.bytes(), ..Account::default() };
         sweeper.lock_for_large().budget.settle(charge);

@@ -18,6 +18,8 @@ pub(crate) struct Remaining {
     pub(crate) pages: usize,
     /// Mutators, at least one.
     pub(crate) mutators: usize,
+    /// A marking beside the program is to come further before more is allocated.
+    pub(crate) is_paced: bool,
 }
 
 impl Remaining {
@@ -27,9 +29,13 @@ impl Remaining {
     }
 
     /// The pages of spans that a mutator may take from the lists, or make, before its next refill; a few at the end of
-    /// the budget.
+    /// the budget, but not where a marking would be late for them.
     pub(crate) fn credit(self) -> u32 {
-        let least = (share::LAST_PAGES / self.mutators).clamp(1, share::MOST_LAST_PAGES);
+        let least = if self.is_paced {
+            1
+        } else {
+            (share::LAST_PAGES / self.mutators).clamp(1, share::MOST_LAST_PAGES)
+        };
         self.part().max(least).min(share::MOST_NEW_PAGES as usize) as u32
     }
 

@@ -2,6 +2,7 @@
 //! the counters of allocation. It lies behind the central lock. A mutator keeps an account of what it takes, and settles it when it
 //! takes the lock. Invariant: no collection is due while collections are off.
 
+use crate::error::SpaceError;
 use crate::policy::refill::{self, Remaining};
 use crate::reclaim::clock::Swept;
 use heapwood_pages::PAGE_SIZE;
@@ -50,6 +51,8 @@ pub(crate) struct Account {
 pub(crate) struct Budget {
     /// Bytes.
     budget: usize,
+    /// The part of the budget that a marking beside the program has come far enough for.
+    pace: usize,
     /// The budget for when collections may come again, if they are off now; no collection is due meanwhile.
     suspended: Option<usize>,
     /// What the bytes outside the heap have risen by in this cycle, as far as somebody has looked.
@@ -67,6 +70,7 @@ impl Budget {
     pub(super) fn new() -> Self {
         Budget {
             budget: usize::MAX,
+            pace: usize::MAX,
             suspended: None,
             external: 0,
             goal: 0,
@@ -79,6 +83,7 @@ impl Budget {
     /// Begins the cycle after a marking, with a budget in bytes. Returns the bytes allocated in the old cycle.
     pub(super) fn begin_cycle(&mut self, budget: usize, goal: usize) -> usize {
         self.set(budget);
+        self.pace = usize::MAX;
         self.goal = goal;
         self.external = 0;
         self.refilling_mutators_before = core::mem::take(&mut self.refilling_mutators);
@@ -90,6 +95,16 @@ impl Budget {
     pub(crate) fn set(&mut self, bytes: usize) {
         let budget = self.suspended.as_mut().unwrap_or(&mut self.budget);
         *budget = bytes;
+    }
+
+    /// Sets the bytes that may be allocated in this cycle before a marking beside the program has come further.
+    pub(crate) fn set_pace(&mut self, bytes: usize) {
+        self.pace = bytes;
+    }
+
+    /// Lets N more bytes be allocated, beside those that may be already, though the marking is behind.
+    pub(crate) fn pass_pace(&mut self, bytes: usize) {
+        self.pace = self.pace.max(self.used()).saturating_add(bytes);
     }
 
     /// Makes no collection due until the budget is resumed.
@@ -134,7 +149,7 @@ impl Budget {
 
     /// Bytes left of the budget.
     pub(crate) fn left_bytes(&self) -> usize {
-        self.budget.saturating_sub(self.used())
+        self.budget.min(self.pace).saturating_sub(self.used())
     }
 
     /// Pages left of the budget.
@@ -144,7 +159,7 @@ impl Budget {
 
     /// The remaining budget, and the mutators that divide it.
     fn remaining(&self) -> Remaining {
-        Remaining { pages: self.left(), mutators: self.mutators() }
+        Remaining { pages: self.left(), mutators: self.mutators(), is_paced: self.pace < self.budget }
     }
 
     /// The pages of spans that a mutator may take from the lists, or make, before its next refill.
@@ -152,11 +167,19 @@ impl Budget {
         self.remaining().credit()
     }
 
-    /// Whether a collection is due before `bytes` more are allocated: they exceed the budget, and something was
-    /// allocated since the last collection, so that another may help.
-    pub(crate) fn collection_due(&self, bytes: usize) -> bool {
+    /// Whether `bytes` more may be allocated now.
+    ///
+    /// # Errors
+    /// They exceed the budget, and something was allocated since the last collection, so that another may help. Or a marking beside
+    /// the program is to come further first.
+    pub(crate) fn check(&self, bytes: usize) -> Result<(), SpaceError> {
         let used = self.used();
-        used > 0 && used.saturating_add(bytes) > self.budget
+        let exceeds = |most: usize| used > 0 && used.saturating_add(bytes) > most;
+        match () {
+            () if exceeds(self.budget) => Err(SpaceError::CollectionDue),
+            () if exceeds(self.pace) => Err(SpaceError::MarkingBehind),
+            () => Ok(()),
+        }
     }
 
     /// Adds a mutator's account to the counters.

@@ -21,9 +21,7 @@ impl Space {
         if external.is_to_look(bytes) {
             let mut central = sweeper.lock_for_large();
             central.budget.note_external(external.change().rose);
-            if central.budget.collection_due(bytes) {
-                return Err(SpaceError::CollectionDue);
-            }
+            central.budget.check(bytes)?;
             external.looked(bytes, central.budget.left_bytes().saturating_sub(bytes));
         }
         if !heap.is_limited() || heap.has_much_below_limit(bytes) {

@@ -350,6 +350,16 @@ impl Space {
         self.sweeper.lock().budget.set(bytes);
     }
 
+    /// Sets the bytes that may be allocated in this cycle before a marking beside the program has come further.
+    pub fn set_pace(&self, bytes: usize) {
+        self.sweeper.lock().budget.set_pace(bytes);
+    }
+
+    /// Lets N more bytes be allocated, beside those that may be already, though the marking is behind.
+    pub fn pass_pace(&self, bytes: usize) {
+        self.sweeper.lock().budget.pass_pace(bytes);
+    }
+
     /// Sets the heap size at which a collection is due, from which the shares of mutators are computed.
     pub fn set_goal(&self, bytes: usize) {
         self.sweeper.lock().budget.set_goal(bytes);
