@@ -199,8 +199,8 @@ typedef struct hw_options {
     /* Raise SIGSEGV in a thread that accesses an arena after it was freed, until a full collection has found no
        pointer to it. Default: off. */
     uint32_t arena_faults;
-    /* Full markings beside the program, so that stops do not grow with the heap: auto, where that pays (threads
-       poll, there are two cores, 32 MiB are alive) and no type has a trace function; on, with trace functions,
+    /* Full markings beside the program, so that stops do not grow with the heap: auto, where threads poll, there
+       are two cores, a stop would take more than 5 ms, and no type has a trace function; on, with trace functions,
        too, which run beside the program then; off, never; always, for tests. Range: auto (1), on (3), off (0) or
        always (2). Default: auto. */
     uint32_t concurrent;
@@ -1005,9 +1005,11 @@ typedef struct hw_stats {
     uint64_t concurrent_mark_ns;
     /* Bytes of objects that these markings found, without what was promoted meanwhile. */
     uint64_t concurrent_mark_bytes;
-    /* Turns of at most 2.5 ms in which others helped with such a marking, since the heap filled faster than it was
-       marked. */
-    uint64_t mark_assists;
+    /* How often allocations waited for the marker, since the heap filled faster than it was marked. */
+    uint64_t mark_waits;
+    /* The sum of these waits. */
+    uint64_t mark_wait_ns;
+    uint64_t mark_wait_max_ns;
     /* The longest pause that started one. */
     uint64_t mark_start_max_ns;
     /* The longest pause that ended one, without those that marked on. */

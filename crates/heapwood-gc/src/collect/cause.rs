@@ -59,11 +59,12 @@ impl Cause {
     }
 
     /// The collection to prepare for: young or full. What the stop finds may change it (`plan`).
-    pub(super) fn expected(self, state: &State, nursery: &Nursery) -> Collection {
+    /// While a marking beside the program is `active` only what would exceed the goal by too much does not wait for it.
+    pub(super) fn expected(self, state: &State, nursery: &Nursery, active: bool) -> Collection {
         let is_young = match self {
             // A large object may take the place of one that is old.
             Cause::BudgetExhausted(bytes) => {
-                nursery.next() != NextCollection::Full
+                (active || nursery.next() != NextCollection::Full)
                     && (state.cycles().live() + state.space().external().rose_since_full())
                         .saturating_add(bytes)
                         <= state.cycles().goal().load(Ordering::Relaxed)

@@ -20,7 +20,7 @@ use crate::observe::{AwaitedThread, Record, Stats, Tracing, Verify, report_slow_
 use crate::policy::{GoalPacer, Growth, Nursery};
 use crate::roots::{CollectionPhases, Roots};
 use crate::settings::options::Config;
-use crate::state::State;
+use crate::state::{MarkerPause, State};
 use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
@@ -378,8 +378,11 @@ impl Collector {
         if state.space().collections_off() != 0 || !wanted() || self.starts_marking(state, &mut work, cause) {
             return (false, work);
         }
+        if self.starts_late(state, &mut work, cause) {
+            return (true, work);
+        }
         let cpu = clock::thread_cpu_ns();
-        let ends = work.session.is_active() && cause.expected(state, &work.nursery) == Collection::Full;
+        let ends = work.session.is_active() && cause.expected(state, &work.nursery, true) == Collection::Full;
         if ends {
             // A concurrent marking ends first, in a stop.
             work.concurrent.overtaken_by = Some(cause);
@@ -443,6 +446,22 @@ impl Collector {
             state.marking_requests().start();
         }
         starts
+    }
+
+    /// Starts a marking beside the program in place of a full collection, if the marker was asked to and has not come to it yet.
+    fn starts_late(&self, state: &State, work: &mut Work, cause: Cause) -> bool {
+        let is_due = matches!(cause, Cause::BudgetExhausted(_))
+            && work.session.is_none()
+            && state.marking_requests().is_starting()
+            && cause.expected(state, &work.nursery, false) == Collection::Full
+            && self.marks_concurrently(state);
+        if is_due {
+            let before = state.cycles().collections();
+            self.make_for_marker(state, work, MarkerPause::Start { at_once: true });
+            state.marking_requests().go_on();
+            return state.cycles().collections() != before;
+        }
+        false
     }
 
     /// Stops the mutators, and returns the thread that it waited for last.

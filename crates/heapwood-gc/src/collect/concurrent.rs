@@ -14,15 +14,22 @@ use super::session::Session;
 use crate::error::Misuse;
 use crate::lock_order::COLLECTION;
 use crate::mutator::{Mutator, ThreadState};
+use crate::policy::pace_limits::LEAST_SLICE_NS;
 use crate::policy::start_limits::{COUNTED_PART, MOST_TRIES};
 use crate::state::{MarkerPause, State};
 use heapwood_heap::{Address, Collection};
 use heapwood_os::{LockGuard, process::clock};
 
 impl Collector {
-    /// Whether full collections that are due mark beside the program, of a heap with so many bytes alive.
+    /// Whether the next full collection marks beside the program.
     pub(crate) fn marks_concurrently(&self, state: &State) -> bool {
-        self.concurrent().applies(state.cycles().live())
+        (self.concurrent().is_always() || state.cycles().would_stop_long())
+            && self.may_mark_concurrently(state)
+    }
+
+    /// Whether it may.
+    pub(super) fn may_mark_concurrently(&self, state: &State) -> bool {
+        self.concurrent().has_marker()
             && self.may_mark_beside(state)
             && !self.pacer().is_near_limit((state.cycles().live(), state.space().external().level()))
     }
@@ -45,6 +52,7 @@ impl Collector {
         if begins && !self.start_beside(state) {
             return;
         }
+        let waiters = state.pace_waiters();
         let asked = || self.is_awaited() || requests.stops() || state.fork_gate().is_forking();
         let mut tries = 0;
         loop {
@@ -52,22 +60,23 @@ impl Collector {
             if requests.stops() {
                 return;
             }
-            let (began, size) = (clock::monotonic_ns(), work.size(state));
-            let Work { session, marking, concurrent, .. } = &mut *work;
+            let Work { session, marking, .. } = &mut *work;
             let Some(session) = session.active() else { return };
-            let turn = concurrent.assist.next(began, &concurrent.progress(state, session, size));
-            let is_over = || turn.until.is_some_and(|until| clock::monotonic_ns() >= until);
-            let asked = || asked() || is_over();
+            let least = clock::monotonic_ns() + LEAST_SLICE_NS;
+            let asked = || asked() || waiters.are_there() && clock::monotonic_ns() >= least;
             let cpu = clock::thread_cpu_ns();
             let marked = state.fork_gate().without_fork(|| {
                 state.marking_threads().while_marking_beside(|| {
                     // SAFETY: the session is active, and a pause needs the lock that is held.
-                    unsafe { marking.mark_beside(session, state, &asked, turn.helps) }
+                    unsafe { marking.mark_beside(session, state, &asked) }
                 })
             });
-            if turn.helps {
-                concurrent.assist.after_turn(clock::monotonic_ns());
-                concurrent.assists += u64::from(marked.markers > 1);
+            let marked_bytes = session.marked();
+            let size = work.size(state);
+            let Work { concurrent, .. } = &mut *work;
+            if concurrent.is_paced {
+                state.space().set_pace(concurrent.pace.budget(marked_bytes, size, concurrent.survival));
+                waiters.grant();
             }
             let cpu = clock::thread_cpu_ns() - cpu + marked.helpers_cpu_ns;
             work.spent += cpu / COUNTED_PART;
@@ -154,7 +163,7 @@ impl Collector {
         posted.is_some()
     }
 
-    fn make_for_marker(&self, state: &State, work: &mut Work, pause: MarkerPause) {
+    pub(super) fn make_for_marker(&self, state: &State, work: &mut Work, pause: MarkerPause) {
         match pause {
             MarkerPause::Start { .. } if state.space().collections_off() != 0 => {}
             MarkerPause::Start { at_once } if work.session.is_none() => {
@@ -164,6 +173,7 @@ impl Collector {
                     return self.collect_beside(state, Cause::Program(Collection::Full), work);
                 };
                 work.session = Session::Starting(session);
+                work.concurrent.is_paced = true;
                 self.collect_beside(state, Cause::StartMarking { at_once }, work);
                 if !work.session.is_active() {
                     // A young collection came first, or, since there is a trace function now, one of everything.
@@ -203,6 +213,7 @@ impl Collector {
             }
             let Ok(session) = work.marking.new_session(state) else { return false };
             work.session = Session::Starting(session);
+            work.concurrent.is_paced = false;
             self.run_stopped(state, Cause::StartMarking { at_once: true }, work);
             true
         })

@@ -1,11 +1,8 @@
 //! What collections note for markings beside the program. Invariant: only the holder of the collector's lock uses it.
 
 use super::cause::Cause;
-use crate::mark::MarkSession;
 use crate::observe::Floating;
-use crate::policy::{AssistPolicy, MarkCycle, Progress, StartPolicy};
-use crate::state::State;
-use core::sync::atomic::Ordering;
+use crate::policy::{MarkCycle, MarkPace, StartPolicy};
 use heapwood_os::process::clock;
 
 /// Notes for markings beside the program.
@@ -14,10 +11,11 @@ pub(super) struct ConcurrentWork {
     pub(super) start: StartPolicy,
     /// The budget ends where one is to start.
     pub(super) starts_next: bool,
-    /// When others help with one, how often they have, and the size of the heap at its start.
-    pub(super) assist: AssistPolicy,
-    pub(super) assists: u64,
-    pub(super) started_at: usize,
+    /// How much may be allocated while the active one lasts, and the part of what is allocated that has survived lately.
+    pub(super) pace: MarkPace,
+    pub(super) survival: f64,
+    /// A marker thread drives it.
+    pub(super) is_paced: bool,
     /// CPU time of the marker beside the program since the last full collection.
     pub(super) beside: u64,
     /// The marking that this full collection ends, if it does, and the bytes that were promoted during it.
@@ -36,9 +34,9 @@ impl ConcurrentWork {
         ConcurrentWork {
             start: StartPolicy::default(),
             starts_next: false,
-            assist: AssistPolicy::default(),
-            assists: 0,
-            started_at: 0,
+            pace: MarkPace { start: 0, goal: 0, expected: 0 },
+            survival: 1.0,
+            is_paced: false,
             beside: 0,
             ended: None,
             floating: None,
@@ -47,10 +45,11 @@ impl ConcurrentWork {
         }
     }
 
-    /// How far the active marking has come in a heap of so many bytes.
-    pub(super) fn progress(&self, state: &State, session: &MarkSession, size: usize) -> Progress {
-        let goal = state.cycles().goal().load(Ordering::Relaxed);
-        let (marked, expected) = (session.marked(), state.cycles().live_in_full());
-        Progress { marked, expected, start: self.started_at, size, goal }
+    /// A pause that was no full collection has left so much of what was allocated.
+    pub(super) fn after_young(&mut self, survived: usize, allocated: usize) {
+        if allocated > 0 {
+            let survival = (survived as f64 / allocated as f64).min(1.0);
+            self.survival = survival.max((self.survival + survival) / 2.0);
+        }
     }
 }

@@ -59,7 +59,7 @@ impl<'c> Cycle<'c> {
         times: Times,
         sweeping: LockGuard<'c, (), SWEEPING>,
     ) -> Self {
-        let expected = cause.expected(state, &work.nursery);
+        let expected = cause.expected(state, &work.nursery, work.session.is_active());
         Cycle {
             work,
             cause,

@@ -7,12 +7,15 @@ use crate::collect::Cause;
 use crate::error::{AllocError, Misuse};
 use crate::heap::object_type::ObjectType;
 use crate::mutator::{Mutator, ThreadState};
+use crate::policy::pace_limits::{PASSED_BYTES, PASSED_PART};
 use crate::state::FullCollections;
 use crate::state::barrier_bits::MARK;
 use core::ptr::NonNull;
+use core::time::Duration;
 #[cfg(doc)]
 use heapwood_heap::AllocBuffer;
 use heapwood_heap::{Collection, LargePages, Owner, ScanKind, ShapeId, SpaceError};
+use heapwood_os::process::clock::monotonic_ns;
 
 /// A large object with this many bytes to zero takes so long that other threads must not wait for it.
 const LONG_TO_ZERO: usize = 64 << 10;
@@ -163,8 +166,9 @@ impl Mutator {
             let _ =
                 heap.collect_if(self, || state.full_collections().is_due(), Cause::Program(Collection::Full));
         }
-        let (mut collections, mut mine) = (0, 0);
+        let (mut collections, mut mine, mut waits_since) = (0, 0, None);
         loop {
+            let news = state.pace_waiters().seen();
             let seen = state.cycles().collections();
             // A marking that goes on has kept what was dropped since it began: its end may free nothing.
             let next_full = FullCollections::next(state.cycles(), state.barrier() & MARK != 0);
@@ -174,9 +178,18 @@ impl Mutator {
                 (attempt(), trimmed)
             };
             let refused = match attempted {
-                Ok(result) => return Ok(result),
+                Ok(result) => {
+                    if let Some(began) = waits_since {
+                        state.pace_waiters().count(began);
+                    }
+                    return Ok(result);
+                }
                 Err(refused) => refused,
             };
+            if matches!(refused, SpaceError::MarkingBehind) {
+                self.wait_for_marker(bytes, news, &mut waits_since)?;
+                continue;
+            }
             let due = matches!(refused, SpaceError::CollectionDue);
             let count = space.collections_off();
             if count != 0 {
@@ -213,6 +226,25 @@ impl Mutator {
                 self.call_finalizers();
             }
         }
+    }
+
+    /// Waits until the marker has come further than when `seen` was read; `since` tells since when. After a short time it lets something
+    /// be allocated all the same.
+    #[cold]
+    fn wait_for_marker(&self, bytes: usize, seen: u32, since: &mut Option<u64>) -> Result<(), Misuse> {
+        let state = self.shared();
+        let began = *since.get_or_insert_with(monotonic_ns);
+        let waited = Duration::from_nanos(monotonic_ns().saturating_sub(began));
+        let waiters = state.pace_waiters();
+        if let Some(left) = waiters.patience().checked_sub(waited).filter(|left| !left.is_zero()) {
+            return self.away(ThreadState::AtSafepoint, || waiters.wait(seen, left));
+        }
+        waiters.count(began);
+        waiters.give_up();
+        *since = None;
+        let _no_preempt = self.record().no_preempt();
+        state.space().pass_pace(PASSED_BYTES.max(bytes / PASSED_PART));
+        Ok(())
     }
 
     /// Makes the pause that the marker has posted, if there is one.
@@ -275,7 +307,9 @@ impl Mutator {
             SpaceError::Memory { most, .. } => AllocError::Memory { bytes, most, live, arenas },
             SpaceError::ReservationFull(e) => AllocError::ReservationFull(e),
             SpaceError::Kernel(e) => AllocError::Kernel(e),
-            SpaceError::CollectionDue => unreachable!("retry goes on while a collection is due"),
+            SpaceError::CollectionDue | SpaceError::MarkingBehind => {
+                unreachable!("retry goes on while a collection is due, or a marking is behind")
+            }
         }
     }
 

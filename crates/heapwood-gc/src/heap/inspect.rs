@@ -146,6 +146,7 @@ impl<'h> HeapInspector<'h> {
             ..Stats::default()
         };
         self.0.collector.add_to_stats(self.0.space(), &mut stats);
+        self.0.state.pace_waiters().add_to_stats(&mut stats);
         self.0.background.job().figures().add_to_stats(&mut stats);
         stats
     }

@@ -264,7 +264,7 @@ impl Marking {
         session.finish(pause.state(), pause.world(), workers.map(|workers| (workers, self.helpers)))
     }
 
-    /// Marks beside the program until it is `asked` to stop, with as many markers as mark there, or as there are.
+    /// Marks beside the program until it is `asked` to stop.
     ///
     /// # Safety
     /// 1. The session is active, and no pause of the heap runs until this returns.
@@ -273,9 +273,8 @@ impl Marking {
         session: &mut MarkSession,
         state: &State,
         asked: &Asked<'_>,
-        all: bool,
     ) -> MarkedBeside {
-        let helpers = if all { self.beside.max(self.markers) } else { self.beside }.saturating_sub(1);
+        let helpers = self.beside.saturating_sub(1);
         if let Some(new) = self.new_workers(state.space(), helpers > 0) {
             self.set_workers(new.start());
         }

@@ -40,8 +40,6 @@ pub(crate) struct MarkedBeside {
     pub(crate) done: bool,
     /// CPU time of the helper threads, in nanoseconds.
     pub(crate) helpers_cpu_ns: u64,
-    /// The number of threads that marked.
-    pub(crate) markers: usize,
 }
 
 /// An active marking, and its totals so far.
@@ -120,7 +118,7 @@ impl MarkSession {
             ephemerons.begin_settling();
             return self.settle_beside(state, graph, asked, helped);
         }
-        MarkedBeside { done, helpers_cpu_ns: helped.cpu_ns, markers: helped.workers + 1 }
+        MarkedBeside { done, helpers_cpu_ns: helped.cpu_ns }
     }
 
     /// Goes on with the fixed point of ephemerons, by the marker thread alone.
@@ -140,7 +138,7 @@ impl MarkSession {
         let totals = marker.totals();
         drop(marker);
         self.add(totals);
-        MarkedBeside { done, helpers_cpu_ns: helped.cpu_ns, markers: helped.workers + 1 }
+        MarkedBeside { done, helpers_cpu_ns: helped.cpu_ns }
     }
 
     /// Follows at most N edges, or scans N slices of objects; true if something may be left.

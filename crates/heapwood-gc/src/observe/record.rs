@@ -37,7 +37,6 @@ struct ConcurrentRecord {
     degenerated: u64,
     mark_ns: u64,
     bytes: u64,
-    assists: u64,
     /// Of the last one, in verify mode.
     floating: Floating,
     start: Longest,
@@ -64,8 +63,6 @@ pub(crate) struct ConcurrentTotals {
     /// CPU time of the marker, in nanoseconds.
     pub(crate) mark_ns: u64,
     pub(crate) bytes: usize,
-    /// Turns in which others helped with it.
-    pub(crate) assists: u64,
     /// What it has kept though nothing leads to it; known in verify mode.
     pub(crate) floating: Option<Floating>,
     /// Another collection ended it in a stop that marked on.
@@ -130,7 +127,6 @@ impl Record {
         all.degenerated += totals.degenerated as u64;
         all.mark_ns += totals.mark_ns;
         all.bytes += totals.bytes as u64;
-        all.assists += totals.assists;
         all.floating = totals.floating.unwrap_or_default();
         if !totals.in_stop {
             all.end.add(times, words);
@@ -177,7 +173,6 @@ impl Record {
         stats.mark_end_max_ns = self.concurrent.end.ns;
         stats.mark_start_max_words = self.concurrent.start.words;
         stats.mark_end_max_words = self.concurrent.end.words;
-        stats.mark_assists = self.concurrent.assists;
         stats.floating_objects = self.concurrent.floating.objects;
     }
 }

@@ -144,8 +144,12 @@ stats! {
     concurrent_mark_ns: u64, Nanoseconds, Total;
     /// Bytes of objects that these markings found, without what was promoted meanwhile.
     concurrent_mark_bytes: u64, Bytes, Total;
-    /// Turns of at most 2.5 ms in which others helped with such a marking, since the heap filled faster than it was marked.
-    mark_assists: u64, Count, Total;
+    /// How often allocations waited for the marker, since the heap filled faster than it was marked.
+    mark_waits: u64, Count, Total;
+    /// The sum of these waits.
+    mark_wait_ns: u64, Nanoseconds, Total;
+    /// The longest.
+    mark_wait_max_ns: u64, Nanoseconds, Maximum;
     /// The longest pause that started one.
     mark_start_max_ns: u64, Nanoseconds, Maximum;
     /// The longest pause that ended one, without those that marked on.

@@ -106,8 +106,8 @@ impl TraceLine<'_> {
         if let Some(AwaitedThread { thread, ns }) = self.times.awaited {
             write!(f, " awaited={thread} awaited_ms={}", Ms(ns))?;
         }
-        if let Some(ConcurrentTotals { mark_ns, bytes, assists, floating, .. }) = ended {
-            write!(f, " beside_ms={} beside_KiB={} assists={assists}", Ms(*mark_ns), bytes >> 10)?;
+        if let Some(ConcurrentTotals { mark_ns, bytes, floating, .. }) = ended {
+            write!(f, " beside_ms={} beside_KiB={}", Ms(*mark_ns), bytes >> 10)?;
             if let Some(floating) = floating {
                 write!(f, " floating={}", floating.objects)?;
             }

@@ -1,9 +1,10 @@
 //! Whether the next full marking goes on beside the program, and when it starts: early enough to end before the heap has reached
 //! its goal. Its lead is what the heap grows by while it lasts, by the rates measured last, and some more. What is promoted counts
 //! as growth, not what is allocated: a program that allocates gigabytes and promotes little needs no early start. What is promoted
-//! during a marking survives it, so a lead costs as much memory as of that is dead: where most of what is promoted dies the lead is
-//! half of the room at most, while a program that builds a large structure may have all of it, and some more. Where the room is
-//! too little for the lead the heap is marked in a stop if that is short. Go's pacer has the same purpose.
+//! during a marking survives it, so a lead costs as much memory as of that is dead: where all of what is promoted dies the lead is
+//! a quarter of the room at most, while a program that builds a large structure may have all of it, and some more. A heap
+//! that is marked faster than a user would notice is marked in a stop. A program that is faster than its marker is slowed
+//! down (`pace`). Go's pacer has the same purpose.
 //! Invariant: the line lies between the start of the room and the goal.
 
 use super::tunables::start::*;
@@ -30,8 +31,6 @@ pub struct StartPolicy {
     promoted: usize,
     /// The part of what is promoted that is dead when it is marked the first time.
     dying: f64,
-    /// The lead over the expected growth.
-    margin: f64,
 }
 
 impl Default for StartPolicy {
@@ -43,7 +42,6 @@ impl Default for StartPolicy {
             lately: 0.0,
             promoted: 0,
             dying: 0.0,
-            margin: MARGIN,
         }
     }
 }
@@ -58,11 +56,10 @@ impl StartPolicy {
         self.in_stop = rate(cycle.marked, cycle.ns).max(LEAST_MARK_RATE);
     }
 
-    /// A marking beside the program has ended; it was `late` if it ended in a stop, since the goal was met first.
-    pub fn after_concurrent(&mut self, cycle: MarkCycle, late: bool) {
-        self.beside = Some(rate(cycle.marked, cycle.ns).max(LEAST_MARK_RATE));
-        self.margin =
-            if late { (self.margin * LATE).min(MOST_MARGIN) } else { (self.margin * IN_TIME).max(MARGIN) };
+    /// A marking beside the program has ended.
+    pub fn after_concurrent(&mut self, cycle: MarkCycle) {
+        let beside = rate(cycle.marked, cycle.ns).max(LEAST_MARK_RATE);
+        (self.beside, self.in_stop) = (Some(beside), beside / EXPECTED_SPEED);
     }
 
     /// A full collection has found `live` bytes and `freed` some; `promoted` bytes it saw for the first time. Whatever was freed
@@ -103,21 +100,27 @@ impl StartPolicy {
         size + self.promoted / 2 >= line
     }
 
+    /// Whether marking a heap in a stop when it has reached its goal would take no more than N nanoseconds; the last full collection
+    /// found `live` bytes. A stop marks what is promoted until then, too, unless it dies.
+    fn is_short(&self, live: usize, goal: usize, ns: f64) -> bool {
+        let room = goal.saturating_sub(live) as f64;
+        let marked = live as f64 + room * (1.0 - self.dying);
+        marked / self.in_stop < ns
+    }
+
     /// The size of the heap at which the next marking starts beside the program, after a full collection that found `live`
-    /// bytes; `None` if it is to be in a stop.
-    pub fn line(&self, live: usize, goal: usize) -> Option<usize> {
+    /// bytes; `None` if in a stop it would take less than `short_ns`.
+    pub fn line(&self, live: usize, goal: usize, short_ns: f64) -> Option<usize> {
+        if self.is_short(live, goal, short_ns) {
+            return None;
+        }
         let room = goal.saturating_sub(live);
         let beside = self.beside.unwrap_or(self.in_stop * EXPECTED_SPEED);
         // A program may begin to grow fast after a long time in which it did not.
         let growth = self.growth.max(self.lately);
-        let lead = growth * (live as f64 / beside) * self.margin;
-        let most = (room as f64 * (1.0 - self.dying * MOST_FLOATING)) as usize;
-        // A stop marks what is promoted until then, too, unless it dies.
-        let marked = live as f64 + room as f64 * (1.0 - self.dying);
-        if lead > most as f64 && marked / self.in_stop < SHORT_STOP_NS {
-            return None;
-        }
-        Some(goal - (lead as usize).clamp(room / LEAST_PART, most))
+        let lead = growth * (live as f64 / beside) * MARGIN;
+        let most = (room as f64 * (1.0 - self.dying * SPARED)) as usize;
+        Some(goal - (lead as usize).clamp((room / LEAST_PART).min(most), most))
     }
 }
 
@@ -132,44 +135,52 @@ mod tests {
     #[test]
     fn a_marking_starts_early_enough_to_end_before_the_goal() {
         let mut policy = StartPolicy::default();
-        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(190 * MIB), "a heap that does not grow: a tenth");
-        policy.after_concurrent(CYCLE, false);
+        assert_eq!(
+            policy.line(100 * MIB, 200 * MIB, 0.0),
+            Some(190 * MIB),
+            "a heap that does not grow: a tenth"
+        );
+        policy.after_concurrent(CYCLE);
         // 16 MiB in 100 ms: a quarter more than that.
         policy.after_growth(160 * MIB, 1_000_000_000);
-        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(180 * MIB));
-        assert_eq!(policy.line(200 * MIB, 400 * MIB), Some(360 * MIB), "twice as much takes twice as long");
+        assert_eq!(policy.line(100 * MIB, 200 * MIB, 0.0), Some(180 * MIB));
         assert_eq!(
-            policy.line(200 * MIB, 150 * MIB),
+            policy.line(200 * MIB, 400 * MIB, 0.0),
+            Some(360 * MIB),
+            "twice as much takes twice as long"
+        );
+        assert_eq!(
+            policy.line(200 * MIB, 150 * MIB, 0.0),
             Some(150 * MIB),
             "a limit may be less than what is alive"
         );
     }
 
     #[test]
-    fn a_heap_that_grows_faster_than_it_is_marked_is_marked_in_a_stop_if_that_is_short() {
+    fn a_heap_is_marked_in_a_stop_if_that_is_short() {
         let mut policy = StartPolicy::default();
         policy.after_full(100 * MIB, 100 * MIB, 100 * MIB);
         policy.after_growth(100 * MIB, 100_000_000);
         policy.after_stop(MarkCycle { marked: 100 * MIB, ns: 15_000_000 });
-        assert_eq!(policy.line(100 * MIB, 140 * MIB), None);
-        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(325 * MIB / 2), "with more room it has the time");
-        assert_eq!(
-            policy.line(400 * MIB, 560 * MIB),
-            Some(480 * MIB),
-            "a stop would be long: half of the room"
-        );
+        let line = |ns: f64| policy.line(100 * MIB, 140 * MIB, ns);
+        assert_eq!(line(16e6), None);
+        assert_eq!(line(14e6), Some(130 * MIB), "it grows faster than it is marked: a quarter of the room");
+        // A marking beside the program says how long a stop would be, too.
+        policy.after_concurrent(MarkCycle { marked: 100 * MIB, ns: 20_000_000 });
+        assert_eq!(policy.line(100 * MIB, 140 * MIB, 11e6), None);
+        assert!(policy.line(100 * MIB, 140 * MIB, 9e6).is_some());
     }
 
     /// 400 MiB, of which half is new, are marked in 100 ms, in which the program makes 300 MiB more.
     #[test]
     fn a_program_that_builds_a_large_structure_has_all_of_the_room() {
         let mut policy = StartPolicy::default();
-        policy.after_concurrent(MarkCycle { marked: 400 * MIB, ns: 100_000_000 }, false);
+        policy.after_concurrent(MarkCycle { marked: 400 * MIB, ns: 100_000_000 });
         let mut end = |freed: usize| {
             policy.after_growth(300 * MIB, 100_000_000);
             policy.after_full(400 * MIB, 200 * MIB, freed);
             (
-                policy.line(400 * MIB, 700 * MIB).unwrap() / MIB,
+                policy.line(400 * MIB, 700 * MIB, 0.0).unwrap() / MIB,
                 policy.latest_end(420 * MIB, 700 * MIB) / MIB,
                 policy.latest_end(800 * MIB, 700 * MIB) / MIB,
                 policy.floating(300 * MIB) / MIB,
@@ -178,56 +189,23 @@ mod tests {
         // All that is promoted lives: the marking starts at once, and may last until the heap is a quarter beyond its goal.
         assert_eq!(end(0), (400, 875, 1000, 0));
         // Half of it dies.
-        assert_eq!(end(100 * MIB), (475, 809, 925, 150));
+        assert_eq!(end(100 * MIB), (512, 809, 925, 150));
         // As much dies as is promoted, or more.
-        assert_eq!(end(200 * MIB), (550, 743, 850, 300));
+        assert_eq!(end(200 * MIB), (625, 743, 850, 300));
         assert_eq!(end(250 * MIB), end(200 * MIB));
         // Two collections in a row: the second says nothing.
         policy.after_full(400 * MIB, MIB, 0);
         assert_eq!(policy.floating(300 * MIB) / MIB, 300);
     }
 
-    /// Its marking in a stop would be short, but for what it makes until then.
     #[test]
     fn what_is_built_until_a_stop_makes_it_longer() {
         let mut policy = StartPolicy::default();
         policy.after_growth(400 * MIB, 100_000_000);
         policy.after_stop(MarkCycle { marked: 100 * MIB, ns: 25_000_000 });
         policy.after_full(100 * MIB, 50 * MIB, 50 * MIB);
-        assert_eq!(policy.line(100 * MIB, 140 * MIB), None);
+        assert_eq!(policy.line(100 * MIB, 140 * MIB, 30e6), None);
         policy.after_full(100 * MIB, 50 * MIB, 0);
-        assert_eq!(policy.line(100 * MIB, 140 * MIB), Some(100 * MIB));
-    }
-
-    #[test]
-    fn a_program_that_begins_to_grow_fast_starts_earlier() {
-        let mut policy = StartPolicy::default();
-        policy.after_concurrent(CYCLE, false);
-        policy.after_growth(10 * MIB, 1_000_000_000);
-        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(190 * MIB));
-        assert!(policy.is_due(190 * MIB, 190 * MIB) && !policy.is_due(190 * MIB - 1, 190 * MIB));
-        // 8 MiB in 20 ms, twice: 30 MiB in 100 ms, and a quarter more.
-        (0..2).for_each(|_| policy.after_promotion(8 * MIB, 20_000_000));
-        assert_eq!(policy.line(100 * MIB, 200 * MIB).map(|line| line.div_ceil(MIB)), Some(163));
-        // The next pause would be beyond the line by more than this one is before it.
-        assert!(policy.is_due(159 * MIB, 163 * MIB) && !policy.is_due(158 * MIB, 163 * MIB));
-        // Long after that it counts no more.
-        (0..20).for_each(|_| policy.after_promotion(0, 20_000_000));
-        assert_eq!(policy.line(100 * MIB, 200 * MIB), Some(190 * MIB));
-    }
-
-    #[test]
-    fn after_a_late_marking_the_next_starts_earlier() {
-        let mut policy = StartPolicy::default();
-        policy.after_growth(100 * MIB, 1_000_000_000);
-        policy.after_concurrent(CYCLE, false);
-        let line = |policy: &StartPolicy| 200 - policy.line(100 * MIB, 200 * MIB).unwrap().div_ceil(MIB);
-        assert_eq!(line(&policy), 12);
-        policy.after_concurrent(CYCLE, true);
-        assert_eq!(line(&policy), 18);
-        (0..10).for_each(|_| policy.after_concurrent(CYCLE, true));
-        assert_eq!(line(&policy), 40);
-        (0..20).for_each(|_| policy.after_concurrent(CYCLE, false));
-        assert_eq!(line(&policy), 12);
+        assert_eq!(policy.line(100 * MIB, 140 * MIB, 30e6), Some(100 * MIB));
     }
 }

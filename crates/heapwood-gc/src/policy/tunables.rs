@@ -30,13 +30,13 @@ pub(super) mod growth {
 }
 
 /// When young collections come (docs/results/2026-11/young.tsv).
-pub(super) mod nursery {
+pub(crate) mod nursery {
     /// The smallest nursery in bytes, which is the first, and the largest. With a smallest one of 1 MiB trees take a third more
     /// locks, and no less time.
     pub(in crate::policy) const LEAST: usize = 4 << 20;
     pub(in crate::policy) const MOST: usize = 64 << 20;
     /// There are no young collections of less than this.
-    pub(in crate::policy) const LEAST_BUDGET_OF_YOUNG: usize = 1 << 20;
+    pub(crate) const LEAST_BUDGET_OF_YOUNG: usize = 1 << 20;
     /// It is at most this part of the room that is left, half of that while young collections are tried, and twice that once they
     /// pay. With a quarter then, too, trees 21 promote a fifth more, which full collections find dead; with a half from the
     /// beginning, programs in which all survives mark a quarter more (docs/results/README.md).
@@ -119,16 +119,13 @@ pub(super) mod release {
 
 /// When a concurrent marking starts, and which (docs/design/concurrent.md).
 pub(crate) mod start {
-    /// The lead of the start over the expected growth, at least and at most; it changes after a marking that was late, and after
-    /// one that was not.
+    /// The lead of the start over the expected growth.
     pub(in crate::policy) const MARGIN: f64 = 1.25;
-    pub(in crate::policy) const MOST_MARGIN: f64 = 4.0;
-    pub(in crate::policy) const LATE: f64 = 1.5;
-    pub(in crate::policy) const IN_TIME: f64 = 0.9;
     /// The lead is at least this part of the room.
     pub(in crate::policy) const LEAST_PART: usize = 10;
-    /// The most of the room that may be floating garbage when a marking ends.
-    pub(in crate::policy) const MOST_FLOATING: f64 = 0.5;
+    /// The part of the room that no lead takes where all dies that is promoted: half of that makes trees 20 and 21 mark a fifth more
+    /// often.
+    pub(in crate::policy) const SPARED: f64 = 0.75;
     /// What a full collection frees says how much of what is promoted dies if more than this part of what is alive was new.
     pub(in crate::policy) const LEARNS_PART: usize = 16;
     /// The parts of its goal by which a heap may exceed it while it is marked, if nothing dies, and if all does that is promoted.
@@ -140,12 +137,10 @@ pub(crate) mod start {
     /// The speed of marking beside the program, before it is known, as a part of that in a stop.
     pub(in crate::policy) const EXPECTED_SPEED: f64 = 0.5;
     /// Nanoseconds of a stop that is short.
-    pub(in crate::policy) const SHORT_STOP_NS: f64 = 30e6;
+    pub(crate) const SHORT_STOP_NS: f64 = 5e6;
     /// The part of what a marker beside the program takes that counts for the growth of the heap: it takes twice as long as in a
     /// stop, and memory is not to pay for that.
     pub(crate) const COUNTED_PART: u64 = 2;
-    /// A heap with fewer bytes alive is marked in a stop: that takes less than 5 ms.
-    pub(crate) const LEAST_LIVE: usize = 32 << 20;
     /// A pause that starts or ends a marking looks at so many bytes of young objects at most: if there are more, an ordinary
     /// young collection comes first, but no more than that many times.
     pub(crate) const MOST_YOUNG: usize = 1 << 20;
@@ -154,11 +149,25 @@ pub(crate) mod start {
     pub(crate) const MOST_NOTED: usize = 64;
 }
 
-/// How others help with a marking beside the program (docs/design/concurrent.md).
-pub(super) mod assist {
-    /// Nanoseconds of help at a time, and those without afterwards.
-    pub(in crate::policy) const TURN_NS: u64 = 2_500_000;
-    pub(in crate::policy) const REST_NS: u64 = 7_500_000;
+/// How much may be allocated while a marking goes on beside the program (docs/design/concurrent.md).
+pub(crate) mod pace {
+    use core::time::Duration;
+
+    /// The part of the room that is granted before anything is marked, and the part of what is marked that may be left at least.
+    pub(in crate::policy) const PART_AHEAD: usize = 16;
+    pub(in crate::policy) const PART_UNSEEN: usize = 16;
+    /// The least part of what is allocated that is believed to survive.
+    pub(crate) const LEAST_SURVIVAL: f64 = 1.0 / 64.0;
+    /// A slice of the marker's lasts so long at least, if somebody waits for it. With 50 us, and waits of half as long, trees 21 took a
+    /// twelfth more CPU time.
+    pub(crate) const LEAST_SLICE_NS: u64 = 200_000;
+    /// An allocation waits no longer than this, or, if others have waited in vain, than eight times this. Then it, and others, may take so
+    /// many bytes, whatever is marked.
+    pub(crate) const WAIT: Duration = Duration::from_micros(400);
+    pub(crate) const MOST_DOUBLED: u32 = 3;
+    pub(crate) const PASSED_BYTES: usize = 16 << 10;
+    /// A large object waits no more often than this.
+    pub(crate) const PASSED_PART: usize = 8;
 }
 
 /// The share of one CPU that each kind of background work takes, and when it begins.

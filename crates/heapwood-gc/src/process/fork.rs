@@ -149,6 +149,7 @@ impl Forks for Heap {
         self.background().forget_thread();
         self.marker().forget_thread();
         state.posted().forget();
+        state.pace_waiters().forget();
         state.full_collections().resume_in_child(state.cycles());
         if state.full_collections().is_owed() {
             // The parent's marker may have taken the request.

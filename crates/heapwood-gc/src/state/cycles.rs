@@ -17,6 +17,8 @@ pub(crate) struct Cycles {
     live_in_full: AtomicUsize,
     /// The heap size in bytes at which the next full collection is due.
     goal: AtomicUsize,
+    /// Marking all that is alive when the next full collection is due would be a long stop.
+    would_stop_long: AtomicBool,
     /// The time limit of young collections in nanoseconds, if a test has set it; otherwise the greatest number.
     young_ns: AtomicU64,
     /// A test wants pacing to take bytes for nanoseconds.
@@ -32,6 +34,7 @@ impl Cycles {
             live: AtomicUsize::new(0),
             live_in_full: AtomicUsize::new(0),
             goal: AtomicUsize::new(goal),
+            would_stop_long: AtomicBool::new(false),
             young_ns: AtomicU64::new(u64::MAX),
             is_paced_by_bytes: AtomicBool::new(false),
         }
@@ -88,6 +91,16 @@ impl Cycles {
     pub(crate) fn set_sizes(&self, live: usize, goal: usize) {
         self.live.store(live, Ordering::Relaxed);
         self.goal.store(goal, Ordering::Relaxed);
+    }
+
+    /// Whether the next full collection would be a long stop.
+    pub(crate) fn would_stop_long(&self) -> bool {
+        self.would_stop_long.load(Ordering::Relaxed)
+    }
+
+    /// Sets that.
+    pub(crate) fn set_would_stop_long(&self, long: bool) {
+        self.would_stop_long.store(long, Ordering::Relaxed);
     }
 
     /// Sets the time limit of young collections; `None`: as long as they are profitable.

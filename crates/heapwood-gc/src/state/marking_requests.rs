@@ -13,6 +13,9 @@ const ASKED: u32 = 4;
 /// Bit of the word: a marking is active, and nobody marks.
 const ACTIVE: u32 = 8;
 
+/// Bit of the word: the marker has been asked for a marking that has not started.
+const STARTING: u32 = 16;
+
 /// What the marker is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MarkingRequest {
@@ -33,6 +36,7 @@ pub(crate) struct MarkingRequests {
 impl MarkingRequests {
     /// Asks for a concurrent marking.
     pub(crate) fn start(&self) {
+        self.word.fetch_or(STARTING, Ordering::Relaxed);
         self.request(WANTED);
     }
 
@@ -55,6 +59,16 @@ impl MarkingRequests {
     /// Whether a marking is wanted, or the rest of one, that the marker has not begun.
     pub(crate) fn is_wanted(&self) -> bool {
         self.word.load(Ordering::Relaxed) & (WANTED | ACTIVE) != 0
+    }
+
+    /// Whether a marking was asked for that has not started.
+    pub(crate) fn is_starting(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & STARTING != 0
+    }
+
+    /// A marking has started, or a full collection has come in its place.
+    pub(crate) fn started(&self) {
+        self.word.fetch_and(!STARTING, Ordering::Relaxed);
     }
 
     /// Waits for a request, and takes all that there are: the one that wants most. `None` if the thread is to end.

@@ -8,6 +8,7 @@ mod cycles;
 pub(crate) mod fork_gate;
 mod full_collections;
 mod interruptions;
+pub(crate) mod mark_pace;
 mod marking_log;
 mod marking_requests;
 mod marking_threads;
@@ -23,6 +24,7 @@ pub(crate) use cycles::Cycles;
 pub(crate) use full_collections::FullCollections;
 pub use interruptions::Interruption;
 pub(crate) use interruptions::Interruptions;
+pub(crate) use mark_pace::PaceWaiters;
 pub use marking_log::ShadeCounts;
 pub(crate) use marking_log::{CHUNK_ENTRIES, Chunk, ChunkMemory, MarkingLog, ShadedChunk};
 pub(crate) use marking_requests::{MarkingRequest, MarkingRequests};
@@ -76,6 +78,8 @@ pub(crate) struct State {
     marking_log: MarkingLog,
     /// Requests for concurrent markings.
     marking_requests: MarkingRequests,
+    /// Mutators that wait for a marking beside the program.
+    pace_waiters: PaceWaiters,
     /// A pause that the marker wants, and a thread of the program is to make.
     posted: PostedPause,
     /// Full collections that the program has asked for.
@@ -115,6 +119,7 @@ impl State {
             remembered,
             marking_log: MarkingLog::new(),
             marking_requests: MarkingRequests::default(),
+            pace_waiters: PaceWaiters::default(),
             posted: PostedPause::default(),
             full_collections: FullCollections::default(),
             finalizers: Finalizers::default(),
@@ -168,6 +173,12 @@ impl State {
     /// Which words that may be pointers count.
     pub(crate) fn ambiguous_words(&self) -> &AmbiguousWords {
         &self.ambiguous_words
+    }
+
+    /// Mutators that wait for a marking beside the program.
+    #[inline(always)]
+    pub(crate) fn pace_waiters(&self) -> &PaceWaiters {
+        &self.pace_waiters
     }
 
     /// The counters of collections.

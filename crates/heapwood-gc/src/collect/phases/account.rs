@@ -8,7 +8,9 @@ use super::super::cycle::{CollectionTotals, Cycle, NextCycle};
 use super::super::plan::PauseKind;
 use crate::observe::ConcurrentTotals;
 use crate::pause::Pause;
-use crate::policy::{Bounds, Efficiency, LEAST_BUDGET, MarkCycle, NextCollection, Spent};
+use crate::policy::{
+    Bounds, Efficiency, LEAST_BUDGET, LEAST_BUDGET_OF_YOUNG, MarkCycle, MarkPace, NextCollection, Spent,
+};
 use crate::state::State;
 use crate::state::barrier_bits::{MARK, YOUNG};
 use core::sync::atomic::Ordering;
@@ -21,7 +23,6 @@ impl Work {
         self.concurrent.ended.map(|(cycle, _)| ConcurrentTotals {
             mark_ns: self.concurrent.beside,
             bytes: cycle.marked,
-            assists: self.concurrent.assists,
             floating: self.concurrent.floating,
             in_stop: self.concurrent.overtaken_by.is_some(),
             degenerated: self.concurrent.overtaken_by.is_some_and(Cause::is_allocation),
@@ -46,9 +47,9 @@ impl Work {
             now.saturating_sub(core::mem::replace(&mut self.concurrent.full_ended, now)),
         );
         start.after_full(totals.live, grown.saturating_sub(unseen), totals.freed());
-        let is_late = self.concurrent.overtaken_by.take().is_some_and(Cause::is_allocation);
+        self.concurrent.overtaken_by = None;
         match concurrent {
-            Some((cycle, _)) => start.after_concurrent(cycle, is_late),
+            Some((cycle, _)) => start.after_concurrent(cycle),
             // By one of the two clocks a loaded machine is no slower, and several threads are no slower than one.
             None => {
                 let ns = totals.ns.min(totals.cpu_ns);
@@ -58,10 +59,27 @@ impl Work {
     }
 }
 
+impl Work {
+    /// Asks for a concurrent marking of a heap of `size` bytes if it is time; otherwise the budget ends where it will be, if
+    /// nothing else comes before.
+    fn start_concurrent(&mut self, state: &State, line: usize, size: usize, budget: usize) -> usize {
+        if self.concurrent.start.is_due(size, line) {
+            state.marking_requests().start();
+        } else if self.nursery.next() == NextCollection::Full {
+            self.concurrent.starts_next = true;
+            return budget.min(line.saturating_sub(size).max(LEAST_BUDGET));
+        }
+        budget
+    }
+}
+
 impl Collector {
     /// Counts what was handed out and what is alive.
     pub(in crate::collect) fn account(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
         cycle.times.end_marking(&cycle.marked);
+        if cycle.collection() == Collection::Full {
+            pause.state().marking_requests().started();
+        }
         let Cycle { work, kind, marked, times, .. } = &mut *cycle;
         let old = pause.state().cycles().live();
         let AllocatedInCycle { bytes, left_by_arenas, mutators } = pause.world().allocated(pause.owners());
@@ -121,7 +139,6 @@ impl Collector {
                 let bounds = cycle.bounds(self, state);
                 goal = self.pacer().goal((live, outside), growth - floating.min(growth / 2), bounds);
                 let beside = core::mem::take(&mut cycle.work.concurrent.beside);
-                cycle.work.concurrent.assists = 0;
                 let efficiency = Efficiency { ns: efficiency.ns + beside, ..efficiency };
                 cycle.work.nursery.after_full(efficiency, cycle.overflowed);
             }
@@ -135,51 +152,43 @@ impl Collector {
         if cycle.collection() == Collection::Young {
             let grown = cycle.totals.live.saturating_sub(cycle.totals.old);
             cycle.work.concurrent.start.after_promotion(grown, cycle.totals.since);
+            cycle.work.concurrent.after_young(grown, cycle.totals.allocated);
         }
         let size = cycle.totals.live + cycle.work.left_by_arenas + rose;
         if let PauseKind::InitialMark(_) = cycle.kind {
-            cycle.work.concurrent.started_at = size;
-            let latest = cycle.work.concurrent.start.latest_end(size, goal);
+            let start = &cycle.work.concurrent.start;
+            let unseen = size.saturating_sub(state.cycles().live_in_full());
+            let expected = size - start.floating(unseen);
+            let latest = start.latest_end(size, goal);
+            // One that starts too late takes half of what it may exceed the goal by.
+            let paced = goal.max(size + (latest - size) / 2);
+            cycle.work.concurrent.pace = MarkPace { start: size, goal: paced, expected };
             let bounds = cycle.bounds(self, state);
             goal = self.pacer().goal((size, outside - rose.min(outside)), latest - size, bounds);
         }
         state.cycles().set_sizes(cycle.totals.live, goal);
-        let (work, beside) = (&mut *cycle.work, self.marks_concurrently(state));
+        let (work, live) = (&mut *cycle.work, state.cycles().live_in_full());
+        let line = self
+            .may_mark_concurrently(state)
+            .then(|| work.concurrent.start.line(live, goal, self.concurrent().short_stop_ns()))
+            .flatten();
+        state.cycles().set_would_stop_long(line.is_some());
+        let is_active = work.session.is_active();
         let mut budget = work.nursery.budget(size, goal, cycle.totals.mutators);
+        if is_active && work.nursery.next() == NextCollection::Full {
+            // The marking ends before the room does: what is young until then is looked at as usual.
+            budget = (budget / 2).max(LEAST_BUDGET_OF_YOUNG);
+        }
         work.concurrent.starts_next = false;
-        if beside {
-            budget = self.start_concurrent(state, work, size, budget, goal);
+        if let Some(line) = line.filter(|_| work.session.is_none()) {
+            budget = work.start_concurrent(state, line, size, budget);
         }
-        work.nursery.begin_cycle(beside);
+        if line.is_some() || is_active {
+            budget = work.nursery.part_of_budget(budget);
+            work.concurrent.starts_next &= work.nursery.next() == NextCollection::Full;
+        }
+        work.nursery.begin_cycle(line.is_some() || is_active);
         cycle.next = NextCycle { goal_before, goal, budget };
-    }
-
-    /// Asks for a concurrent marking of a heap of `size` bytes if it is time; otherwise the budget ends where it will be, if
-    /// nothing else comes before.
-    fn start_concurrent(
-        &self,
-        state: &State,
-        work: &mut Work,
-        size: usize,
-        mut budget: usize,
-        goal: usize,
-    ) -> usize {
-        let live = state.cycles().live_in_full();
-        let always = || self.concurrent().is_always().then(|| goal - goal.saturating_sub(live) / 2);
-        let mut starts_next = false;
-        if work.session.is_none() {
-            let Some(line) = work.concurrent.start.line(live, goal).or_else(always) else { return budget };
-            let left = line.saturating_sub(size);
-            if work.concurrent.start.is_due(size, line) {
-                state.marking_requests().start();
-            } else if work.nursery.next() == NextCollection::Full {
-                starts_next = true;
-                budget = budget.min(left.max(LEAST_BUDGET));
-            }
-        }
-        budget = work.nursery.part_of_budget(budget);
-        work.concurrent.starts_next = starts_next && work.nursery.next() == NextCollection::Full;
-        budget
     }
 
     /// How much may be allocated after a full collection that found `live` bytes before the next, by what all since the last one,
@@ -218,6 +227,13 @@ impl Collector {
     pub(in crate::collect) fn begin_cycle(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
         let NextCycle { budget, goal, .. } = cycle.next;
         pause.world().end_marking(cycle.collection(), pause.owners(), budget, goal);
+        let size = cycle.work.size(pause.state());
+        let Work { session, concurrent, .. } = &mut *cycle.work;
+        if let Some(session) = session.active().filter(|_| concurrent.is_paced) {
+            let pace = concurrent.pace.budget(session.marked(), size, concurrent.survival);
+            pause.space().set_pace(pace);
+        }
+        pause.state().pace_waiters().grant();
         self.roots().forget_changes();
         let (state, nursery) = (pause.state(), &cycle.work.nursery);
         if nursery.remembers() {

@@ -116,10 +116,10 @@ macro_rules! options_list {
             /// `verify` does this, too, and reports the arena.
             arena_faults: bool = false, Switch 0..=1, Everyone;
 
-            /// Full markings beside the program, so that stops do not grow with the heap: `auto`, where that pays (threads
-            /// poll, there are two cores, 32 MiB are alive) and no type has a trace function; `on`, with trace functions,
+            /// Full markings beside the program, so that stops do not grow with the heap: `auto`, where threads poll, there
+            /// are two cores, a stop would take more than 5 ms, and no type has a trace function; `on`, with trace functions,
             /// too, which run beside the program then; `off`, never; `always`, for tests. They need `background_release`,
-            /// and take a core while they last.
+            /// and take a core while they last; who allocates faster than they mark waits for them.
             concurrent: Concurrent = Concurrent::Auto, Beside 0..=3, Everyone;
         }
     };

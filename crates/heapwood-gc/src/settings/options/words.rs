@@ -90,8 +90,7 @@ words! {
     Concurrent {
         /// Every full marking stops all threads.
         Off = 0, "off";
-        /// Full markings go on beside the program where that pays: there are at least two cores, and so much is alive that a stop
-        /// would be long. Those of a heap with trace functions do not: such a function may read what the program frees or moves.
+        /// Full markings go on beside the program where there are at least two cores, and a stop would be long. Those of a heap with trace functions do not: such a function may read what the program frees or moves.
         Auto = 1, "auto";
         /// They do so whatever the size of the heap, for tests.
         Always = 2, "always";

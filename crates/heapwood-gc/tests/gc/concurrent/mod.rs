@@ -7,6 +7,7 @@
 
 mod bounded;
 mod idle;
+mod paced;
 mod requests;
 mod traced;
 

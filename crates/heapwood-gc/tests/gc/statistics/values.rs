@@ -76,7 +76,9 @@ fn every_statistic_has_its_value_and_help() {
             "verified",
             "threads",
             "concurrent_degenerated",
-            "mark_assists",
+            "mark_wait_max_ns",
+            "mark_wait_ns",
+            "mark_waits",
             "floating_objects",
             // The heap's own thread may have made another collection.
             "finalizers",

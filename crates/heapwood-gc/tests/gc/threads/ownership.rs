@@ -1,11 +1,12 @@
 //! Spans that are partly free are used before the heap grows; and a client is told when a thread leaves.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_gc::settings::options::Concurrent;
 use heapwood_gc::{Attached, Config, Mutator, ObjectType};
 use heapwood_gc_testing::*;
 
 /// No collection comes by itself.
-const QUIET: Config = FULL.min_heap(1 << 30);
+const QUIET: Config = FULL.min_heap(1 << 30).concurrent(Concurrent::Off);
 
 /// Fills `bytes` with objects of a type that nobody keeps.
 fn make(mutator: &Mutator, ty: ObjectType, bytes: usize) {

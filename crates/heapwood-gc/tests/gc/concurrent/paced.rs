@@ -1,0 +1,59 @@
+//! Mutators that wait for a marking which is behind. How long they wait depends on the machine; that they go on does not.
+
+use super::*;
+
+/// A marking that never comes further slows allocation of each kind down, and stops none.
+#[test]
+fn allocation_goes_on_beside_a_marker_that_stands_still() {
+    // More than a thread takes at a time.
+    const BYTES: usize = 5 << 20;
+    let heap = heap(BESIDE.generational(Generational::Off).min_heap(1 << 30));
+    let mutator = attach(&heap);
+    let word = TypeDescriptor::masked(WORD, &[1]).unwrap();
+    let large = mutator.types().type_for(BYTES / 40, slice_scan(&word, 0).unwrap()).unwrap();
+    let node = node_type(&heap);
+    let allocate: [&dyn Fn(); 2] =
+        [&|| (0..BYTES / node.size()).for_each(|_| _ = new(&mutator, node)), &|| {
+            (0..40).for_each(|_| _ = new(&mutator, large))
+        }];
+    for allocate in allocate {
+        assert_eq!(mutator.incremental_marking().begin(), Ok(true));
+        new(&mutator, node);
+        mutator.incremental_marking().pace(0);
+        let before = stats(&heap);
+        allocate();
+        let after = stats(&heap);
+        let waits = after.mark_waits - before.mark_waits;
+        assert!(waits > 0 && after.mark_wait_ns - before.mark_wait_ns >= waits * 100_000, "{after:?}");
+        assert_eq!(after.collections, before.collections);
+        // The end lets all go on.
+        assert_eq!(mutator.incremental_marking().finish(), Ok(true));
+        (0..1000).for_each(|_| _ = new(&mutator, node));
+        assert_eq!(stats(&heap).mark_waits, after.mark_waits);
+    }
+}
+
+/// A thread that waits counts as stopped: another one collects meanwhile, and ends the marking.
+#[test]
+fn a_collection_does_not_wait_for_who_waits_for_the_marker() {
+    let heap = heap(BESIDE.min_heap(1 << 30));
+    let mutator = attach(&heap);
+    let node = node_type(&heap);
+    assert_eq!(mutator.incremental_marking().begin(), Ok(true));
+    new(&mutator, node);
+    std::thread::scope(|scope| {
+        let other = scope.spawn(|| {
+            let other = attach(&heap);
+            while stats(&heap).concurrent_markings == 0 {
+                new(&other, node);
+            }
+        });
+        while stats(&heap).mark_waits < 3 {
+            mutator.incremental_marking().pace(0);
+            mutator.safepoint();
+        }
+        mutator.collect().unwrap();
+        mutator.blocking(|| other.join().unwrap()).unwrap();
+    });
+    assert_valid(&heap);
+}
