@@ -28,6 +28,7 @@ impl HeapJob for ConcurrentMarking {
 
     fn run(&self, state: &State, collector: &Collector) {
         let requests = state.marking_requests();
+        requests.serve();
         while let Some(request) = requests.next() {
             match request {
                 MarkingRequest::Begin => collector.mark_concurrently(state, true),

@@ -67,7 +67,7 @@ impl Work {
             left_by_arenas: 0,
             last_ended: clock::monotonic_ns(),
             session: Session::None,
-            concurrent: ConcurrentWork::new(),
+            concurrent: ConcurrentWork::new(config),
             hook: None,
             client: None,
         }
@@ -448,11 +448,11 @@ impl Collector {
         starts
     }
 
-    /// Starts a marking beside the program in place of a full collection, if the marker was asked to and has not come to it yet.
+    /// Starts a marking beside the program in place of a full collection, if the marker has not come to it yet.
     fn starts_late(&self, state: &State, work: &mut Work, cause: Cause) -> bool {
         let is_due = matches!(cause, Cause::BudgetExhausted(_))
             && work.session.is_none()
-            && state.marking_requests().is_starting()
+            && state.marking_requests().is_served()
             && cause.expected(state, &work.nursery, false) == Collection::Full
             && self.marks_concurrently(state);
         if is_due {

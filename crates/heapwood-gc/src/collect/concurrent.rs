@@ -10,6 +10,7 @@
 
 use super::cause::Cause;
 use super::collector::{Collector, Work};
+use super::concurrent_rule::InStop;
 use super::session::Session;
 use crate::error::Misuse;
 use crate::lock_order::COLLECTION;
@@ -23,15 +24,19 @@ use heapwood_os::{LockGuard, process::clock};
 impl Collector {
     /// Whether the next full collection marks beside the program.
     pub(crate) fn marks_concurrently(&self, state: &State) -> bool {
-        (self.concurrent().is_always() || state.cycles().would_stop_long())
-            && self.may_mark_concurrently(state)
+        let wants = self.concurrent().is_always() || state.cycles().would_stop_long();
+        wants && self.may_mark_concurrently(state).is_ok()
     }
 
-    /// Whether it may.
-    pub(super) fn may_mark_concurrently(&self, state: &State) -> bool {
-        self.concurrent().has_marker()
-            && self.may_mark_beside(state)
-            && !self.pacer().is_near_limit((state.cycles().live(), state.space().external().level()))
+    /// Whether it may, or why not.
+    pub(super) fn may_mark_concurrently(&self, state: &State) -> Result<(), InStop> {
+        self.concurrent().may()?;
+        let sizes = (state.cycles().live(), state.space().external().level());
+        match () {
+            () if !self.may_mark_beside(state) => Err(InStop::TraceFunctions),
+            () if self.pacer().is_near_limit(sizes) => Err(InStop::Limit),
+            () => Ok(()),
+        }
     }
 
     /// Whether what marking calls may run beside the program.

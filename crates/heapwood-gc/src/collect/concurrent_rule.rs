@@ -5,11 +5,45 @@ use crate::policy::start_limits::SHORT_STOP_NS;
 use crate::settings::options::{Concurrent, Config, Stop};
 use heapwood_os::process::cores;
 
+/// Why a full collection is made in a stop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum InStop {
+    /// It takes less than 5 ms.
+    Short,
+    /// A marking beside the program has not ended in time.
+    Late,
+    /// There is no room below a limit, or little.
+    Limit,
+    /// The program waits for it.
+    Asked,
+    /// A type has a trace function.
+    TraceFunctions,
+    /// The process has one core.
+    OneCore,
+    /// By the options of the heap.
+    Off,
+}
+
+impl InStop {
+    /// Its name in trace lines.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            InStop::Short => "short",
+            InStop::Late => "late",
+            InStop::Limit => "limit",
+            InStop::Asked => "asked",
+            InStop::TraceFunctions => "trace-functions",
+            InStop::OneCore => "one-core",
+            InStop::Off => "off",
+        }
+    }
+}
+
 /// The rule of one heap.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ConcurrentRule {
-    /// The heap has a marker thread.
-    may: bool,
+    /// The heap has a marker thread, or why none.
+    may: Result<(), InStop>,
     /// They do even where a stop would be short.
     always: bool,
     /// Trace functions may run beside the program.
@@ -20,13 +54,14 @@ impl ConcurrentRule {
     /// By the options of a heap, and the cores that the process has now.
     pub(super) fn new(config: &Config) -> Self {
         let can = config.stop == Stop::Polls && config.background_release && !config.stress;
-        let wants = match config.concurrent {
-            Concurrent::Off => false,
-            Concurrent::Auto | Concurrent::On => cores::available() > 1,
-            Concurrent::Always => true,
+        let may = match config.concurrent {
+            _ if !can => Err(InStop::Off),
+            Concurrent::Off => Err(InStop::Off),
+            Concurrent::Auto | Concurrent::On if cores::available() < 2 => Err(InStop::OneCore),
+            Concurrent::Auto | Concurrent::On | Concurrent::Always => Ok(()),
         };
         ConcurrentRule {
-            may: can && wants,
+            may,
             always: config.concurrent == Concurrent::Always,
             traces: config.concurrent != Concurrent::Auto,
         }
@@ -34,6 +69,11 @@ impl ConcurrentRule {
 
     /// Whether the heap has a marker thread.
     pub(super) fn has_marker(self) -> bool {
+        self.may.is_ok()
+    }
+
+    /// The same, or why not.
+    pub(super) fn may(self) -> Result<(), InStop> {
         self.may
     }
 

@@ -1,8 +1,10 @@
 //! What collections note for markings beside the program. Invariant: only the holder of the collector's lock uses it.
 
 use super::cause::Cause;
+use super::concurrent_rule::{ConcurrentRule, InStop};
 use crate::observe::Floating;
 use crate::policy::{MarkCycle, MarkPace, StartPolicy};
+use crate::settings::options::Config;
 use heapwood_os::process::clock;
 
 /// Notes for markings beside the program.
@@ -11,6 +13,8 @@ pub(super) struct ConcurrentWork {
     pub(super) start: StartPolicy,
     /// The budget ends where one is to start.
     pub(super) starts_next: bool,
+    /// Why the next full collection is made in a stop, if it is.
+    pub(super) in_stop: Option<InStop>,
     /// How much may be allocated while the active one lasts, and the part of what is allocated that has survived lately.
     pub(super) pace: MarkPace,
     pub(super) survival: f64,
@@ -30,10 +34,12 @@ pub(super) struct ConcurrentWork {
 
 impl ConcurrentWork {
     /// Of a heap in which nothing was collected.
-    pub(super) fn new() -> Self {
+    pub(super) fn new(config: &Config) -> Self {
+        let why = ConcurrentRule::new(config).may().err();
         ConcurrentWork {
             start: StartPolicy::default(),
             starts_next: false,
+            in_stop: why.or(Some(InStop::Short)),
             pace: MarkPace { start: 0, goal: 0, expected: 0 },
             survival: 1.0,
             is_paced: false,

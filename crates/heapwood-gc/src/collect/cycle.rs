@@ -3,6 +3,7 @@
 
 use super::cause::Cause;
 use super::collector::{Collector, Work};
+use super::concurrent_rule::InStop;
 use super::plan::PauseKind;
 use crate::lock_order::SWEEPING;
 use crate::mark::MarkTotals;
@@ -40,6 +41,8 @@ pub(super) struct Cycle<'c> {
     pub(super) revived: MarkTotals,
     /// `account`: the cause that is reported.
     pub(super) reported: Cause,
+    /// `account`: why it is a full one in a stop, if it is.
+    pub(super) in_stop: Option<InStop>,
     /// `account`.
     pub(super) totals: CollectionTotals,
     /// `account`: the concurrent marking that it ended.
@@ -74,10 +77,26 @@ impl<'c> Cycle<'c> {
             marked: MarkTotals::default(),
             revived: MarkTotals::default(),
             reported: cause,
+            in_stop: None,
             totals: CollectionTotals::default(),
             ended: None,
             next: NextCycle::default(),
             words: 0,
+        }
+    }
+
+    /// Why it is a full collection in a stop, if it is.
+    pub(super) fn why_in_stop(&self) -> Option<InStop> {
+        let concurrent = &self.work.concurrent;
+        match (self.kind, self.reported) {
+            (PauseKind::FinalMark(_), _) if concurrent.overtaken_by.is_none() => None,
+            (PauseKind::Full | PauseKind::FinalMark(_), Cause::Program(_)) => Some(InStop::Asked),
+            (PauseKind::Full | PauseKind::FinalMark(_), Cause::AllocationFailed) => Some(InStop::Limit),
+            (PauseKind::FinalMark(_), _) => Some(InStop::Late),
+            // A type has come since the marking was asked for.
+            (PauseKind::Full, Cause::StartMarking { .. }) => Some(InStop::TraceFunctions),
+            (PauseKind::Full, _) => concurrent.in_stop,
+            (PauseKind::Young { .. } | PauseKind::Promote | PauseKind::InitialMark(_), _) => None,
         }
     }
 

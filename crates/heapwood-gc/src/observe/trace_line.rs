@@ -14,6 +14,8 @@ pub(crate) struct TracedCollection {
     /// What its pause did, and why.
     pub(crate) kind: &'static str,
     pub(crate) cause: &'static str,
+    /// Why it is a full collection in a stop, if it is.
+    pub(crate) why: Option<&'static str>,
     /// The concurrent marking that it ended.
     pub(crate) ended: Option<ConcurrentTotals>,
     /// The heap's size in bytes when it began, and the live bytes.
@@ -100,8 +102,11 @@ impl TraceLine<'_> {
 
     /// The rest of the line.
     fn behind_the_bar(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let TracedCollection { kind, cause, ended, .. } = self.collected;
+        let TracedCollection { kind, cause, why, ended, .. } = self.collected;
         write!(f, " | kind={kind} cause={cause}")?;
+        if let Some(why) = why {
+            write!(f, " why={why}")?;
+        }
         write!(f, " prep_ms={} stop_ms={}", Ms(self.times.prep()), Ms(self.times.stop()))?;
         if let Some(AwaitedThread { thread, ns }) = self.times.awaited {
             write!(f, " awaited={thread} awaited_ms={}", Ms(ns))?;

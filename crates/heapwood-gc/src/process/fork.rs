@@ -150,6 +150,7 @@ impl Forks for Heap {
         self.marker().forget_thread();
         state.posted().forget();
         state.pace_waiters().forget();
+        state.marking_requests().forget_thread();
         state.full_collections().resume_in_child(state.cycles());
         if state.full_collections().is_owed() {
             // The parent's marker may have taken the request.

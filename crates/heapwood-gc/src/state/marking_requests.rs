@@ -13,8 +13,8 @@ const ASKED: u32 = 4;
 /// Bit of the word: a marking is active, and nobody marks.
 const ACTIVE: u32 = 8;
 
-/// Bit of the word: the marker has been asked for a marking that has not started.
-const STARTING: u32 = 16;
+/// Bit of the word: the thread is here.
+const SERVED: u32 = 16;
 
 /// What the marker is to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,6 @@ pub(crate) struct MarkingRequests {
 impl MarkingRequests {
     /// Asks for a concurrent marking.
     pub(crate) fn start(&self) {
-        self.word.fetch_or(STARTING, Ordering::Relaxed);
         self.request(WANTED);
     }
 
@@ -61,14 +60,19 @@ impl MarkingRequests {
         self.word.load(Ordering::Relaxed) & (WANTED | ACTIVE) != 0
     }
 
-    /// Whether a marking was asked for that has not started.
-    pub(crate) fn is_starting(&self) -> bool {
-        self.word.load(Ordering::Relaxed) & STARTING != 0
+    /// The marker thread takes requests from now on.
+    pub(crate) fn serve(&self) {
+        self.word.fetch_or(SERVED, Ordering::Relaxed);
     }
 
-    /// A marking has started, or a full collection has come in its place.
-    pub(crate) fn started(&self) {
-        self.word.fetch_and(!STARTING, Ordering::Relaxed);
+    /// Whether a marker thread takes requests.
+    pub(crate) fn is_served(&self) -> bool {
+        self.word.load(Ordering::Relaxed) & SERVED != 0
+    }
+
+    /// In a forked child: the thread is not here.
+    pub(crate) fn forget_thread(&self) {
+        self.word.fetch_and(!SERVED, Ordering::Relaxed);
     }
 
     /// Waits for a request, and takes all that there are: the one that wants most. `None` if the thread is to end.

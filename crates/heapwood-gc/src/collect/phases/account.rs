@@ -4,6 +4,7 @@
 
 use super::super::cause::Cause;
 use super::super::collector::{Collector, Work};
+use super::super::concurrent_rule::InStop;
 use super::super::cycle::{CollectionTotals, Cycle, NextCycle};
 use super::super::plan::PauseKind;
 use crate::observe::ConcurrentTotals;
@@ -77,9 +78,6 @@ impl Collector {
     /// Counts what was handed out and what is alive.
     pub(in crate::collect) fn account(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
         cycle.times.end_marking(&cycle.marked);
-        if cycle.collection() == Collection::Full {
-            pause.state().marking_requests().started();
-        }
         let Cycle { work, kind, marked, times, .. } = &mut *cycle;
         let old = pause.state().cycles().live();
         let AllocatedInCycle { bytes, left_by_arenas, mutators } = pause.world().allocated(pause.owners());
@@ -112,6 +110,7 @@ impl Collector {
         cycle.ended = cycle.work.ended_totals();
         // Who ended a concurrent marking before its time names its own cause.
         cycle.reported = cycle.work.concurrent.overtaken_by.unwrap_or(cycle.cause);
+        cycle.in_stop = cycle.why_in_stop();
         pause.space().external().set_entries(pause.state().entry_bytes());
     }
 
@@ -168,10 +167,12 @@ impl Collector {
         }
         state.cycles().set_sizes(cycle.totals.live, goal);
         let (work, live) = (&mut *cycle.work, state.cycles().live_in_full());
-        let line = self
-            .may_mark_concurrently(state)
-            .then(|| work.concurrent.start.line(live, goal, self.concurrent().short_stop_ns()))
-            .flatten();
+        let line = self.may_mark_concurrently(state).and_then(|()| {
+            let line = work.concurrent.start.line(live, goal, self.concurrent().short_stop_ns());
+            line.ok_or(InStop::Short)
+        });
+        work.concurrent.in_stop = line.err();
+        let line = line.ok();
         state.cycles().set_would_stop_long(line.is_some());
         let is_active = work.session.is_active();
         let mut budget = work.nursery.budget(size, goal, cycle.totals.mutators);

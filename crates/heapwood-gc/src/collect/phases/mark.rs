@@ -96,7 +96,6 @@ impl Collector {
             starting.take_snapshot(pause);
             *session = Session::Active(starting);
         }
-        pause.state().marking_requests().started();
     }
 
     /// Ends the concurrent marking if this is its last pause: nothing is marked any more.

@@ -2,6 +2,7 @@
 //! line after the mutators go on. Invariant: without verify mode and snapshots this costs two tests in a stop, and nothing is written in one.
 
 use super::super::collector::Collector;
+use super::super::concurrent_rule::InStop;
 use super::super::cycle::Cycle;
 use super::super::hook::{CollectionHook, CollectionKind, CollectionMoment};
 use super::super::plan::PauseKind;
@@ -66,6 +67,7 @@ impl Collector {
                 number: state.cycles().collections(),
                 kind: kind.name(cycle.ended.is_some_and(|totals| totals.degenerated)),
                 cause: cycle.reported.name(),
+                why: cycle.in_stop.map(InStop::name),
                 ended: cycle.ended,
                 sizes: (totals.old + totals.allocated, totals.live),
                 goal: cycle.next.goal_before,

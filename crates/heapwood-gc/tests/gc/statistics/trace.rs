@@ -1,16 +1,19 @@
 //! What a heap tells of its collections reads as Go's gctrace does, and comes from every heap where the variable asks for it.
 
 use core::sync::atomic::{AtomicBool, Ordering};
-use heapwood_gc::settings::options::GcTrace;
+use heapwood_gc::settings::options::{Concurrent, GcTrace, Generational};
 use heapwood_gc::{Config, Heap};
 use heapwood_gc_testing::*;
+use heapwood_layout::{TraceContext, TypeDescriptor};
 use heapwood_os::SYSTEM;
+use heapwood_os::process::cores;
 use regex::Regex;
+use std::collections::BTreeSet;
 
 /// The line as those who parse Go's read it: the fields of runtime/extern.go, and behind a bar what is this heap's own.
 const LINE: &str = r"^gc (?<number>\d+) @(?<at>\d+\.\d{3})s (?<percent>\d+)%: (?<prep>[\d.]+)\+(?<mark>[\d.]+)\+(?<end>[\d.]+) ms clock, (?<prep_cpu>[\d.]+)\+(?<assist>[\d.]+)/(?<background>[\d.]+)/(?<idle>[\d.]+)\+(?<end_cpu>[\d.]+) ms cpu, (?<size>\d+)->(?<found>\d+)->(?<live>\d+) MB, (?<goal>\d+) MB goal, (?<stacks>\d+) MB stacks, (?<globals>\d+) MB globals, (?<processors>\d+) P(?<forced> \(forced\))? \| (?<own>.*)$";
 
-const OWN: &str = r"^kind=(?<kind>full|young|start|end|degenerated) cause=(?<cause>budget|no-room|program|idle|marker) prep_ms=[\d.]+ stop_ms=(?<stop>[\d.]+)( awaited=(?<awaited>\d+) awaited_ms=(?<awaited_ms>[\d.]+))?( beside_ms=[\d.]+ beside_KiB=(?<beside>\d+)( floating=(?<floating>\d+))?)?( external_KiB=(?<external>\d+))? sweep_ms=[\d.]+ recovery_ms=[\d.]+ small_KiB=(?<small>\d+) locks=(?<spans>\d+)\+(?<pages>\d+)( locks_per_MiB=(?<rate>[\d.]+))?$";
+const OWN: &str = r"^kind=(?<kind>full|young|start|end|degenerated) cause=(?<cause>budget|no-room|program|idle|marker)( why=(?<why>short|late|limit|asked|trace-functions|one-core|off))? prep_ms=[\d.]+ stop_ms=(?<stop>[\d.]+)( awaited=(?<awaited>\d+) awaited_ms=(?<awaited_ms>[\d.]+))?( beside_ms=[\d.]+ beside_KiB=(?<beside>\d+)( floating=(?<floating>\d+))?)?( external_KiB=(?<external>\d+))? sweep_ms=[\d.]+ recovery_ms=[\d.]+ small_KiB=(?<small>\d+) locks=(?<spans>\d+)\+(?<pages>\d+)( locks_per_MiB=(?<rate>[\d.]+))?$";
 
 /// Allocates so many nodes that nothing keeps.
 fn garbage(heap: &Heap, nodes: usize) {
@@ -118,23 +121,76 @@ fn a_line_names_what_a_pause_did_and_why() {
     let found = found.map(|of| {
         let mine = own.captures(of.name("own").unwrap().as_str()).unwrap_or_else(|| panic!("{text}"));
         let [kind, cause] = ["kind", "cause"].map(|name| mine.name(name).unwrap().as_str());
-        (kind, cause, of.name("forced").is_some(), mine.name("beside").is_some())
+        let why = mine.name("why").map(|why| why.as_str());
+        (kind, cause, why, of.name("forced").is_some(), mine.name("beside").is_some())
     });
     // What a marking was is told when it has ended.
     let wanted = [
-        ("start", "marker", false, false),
-        ("end", "marker", false, true),
-        ("start", "marker", false, false),
+        ("start", "marker", None, false, false),
+        ("end", "marker", None, false, true),
+        ("start", "marker", None, false, false),
         // The program wants all that is dead: once the marking has ended a full collection follows.
-        ("end", "program", true, true),
-        ("full", "program", true, false),
-        ("start", "marker", false, false),
-        ("degenerated", "budget", false, true),
-        ("full", "program", true, false),
+        ("end", "program", Some("asked"), true, true),
+        ("full", "program", Some("asked"), true, false),
+        ("start", "marker", None, false, false),
+        ("degenerated", "budget", Some("late"), false, true),
+        ("full", "program", Some("asked"), true, false),
     ];
     // Young ones come meanwhile.
     let found: Vec<_> = found.filter(|(kind, ..)| *kind != "young").collect();
     assert_eq!(found, wanted, "{text}");
+}
+
+/// Heaps of which each is collected in a stop for a reason of its own; one allocates until no room is left.
+fn collect_in_stops() {
+    let base = PRECISE.generational(Generational::Off).min_heap(1 << 20).verify(false);
+    let heaps = [
+        (base.concurrent(Concurrent::Off), 2 << 20),
+        // It has the type when its first collection looks ahead to the second.
+        (base.concurrent(Concurrent::Auto), 12 << 20),
+        (base.concurrent(Concurrent::Auto), 2 << 20),
+        (base.concurrent(Concurrent::Auto).limit(4 << 20), 8 << 20),
+    ];
+    for (number, (config, bytes)) in heaps.into_iter().enumerate() {
+        let heap = heap(config);
+        let mutator = attach(&heap);
+        eprintln!("heap {number}");
+        if number == 1 {
+            heap.types().register(&TypeDescriptor::traced(WORD, trace_nothing).unwrap()).unwrap();
+        }
+        let (node, mut roots) = (node_type(&heap), Slots::new(&heap, 1));
+        for _ in 0..bytes / node.size() {
+            let Ok(next) = mutator.allocate(node) else { break };
+            let next = next.as_ptr() as usize;
+            link(&mutator, next, 0, roots.get(0));
+            roots.set(0, next);
+        }
+    }
+}
+
+unsafe extern "C" fn trace_nothing(_: *mut u8, _: usize, _: *mut TraceContext) {}
+
+#[test]
+fn a_line_says_why_a_full_collection_was_made_in_a_stop() {
+    let why = Regex::new(r"^heap (\d)$| kind=full cause=([a-z-]+) why=([a-z-]+) ").unwrap();
+    let text = told(Some("trace=1"), collect_in_stops);
+    let (mut heap, mut found) = (String::new(), BTreeSet::new());
+    for line in text.lines().filter_map(|line| why.captures(line)) {
+        match line.get(1) {
+            Some(number) => heap = number.as_str().into(),
+            None => _ = found.insert(format!("{heap} {} {}", &line[2], &line[3])),
+        }
+    }
+    let found: Vec<_> = found.iter().map(String::as_str).collect();
+    for mut wanted in
+        ["0 budget off", "1 budget trace-functions", "2 budget short", "3 no-room limit"].map(String::from)
+    {
+        if cores::available() < 2 {
+            wanted = wanted.replace("trace-functions", "one-core").replace("short", "one-core");
+        }
+        assert!(found.contains(&wanted.as_str()), "{wanted}: {found:?}");
+    }
+    assert!(!text.contains("why=late"), "{text}");
 }
 
 /// One thread collects, another runs and polls; says who that is.
