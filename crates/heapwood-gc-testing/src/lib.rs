@@ -3,7 +3,7 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`heaps`] | settings, heaps, mutators |
+//! | [`mod@heaps`] | settings, heaps, mutators |
 //! | [`objects`] | types and objects as plain addresses, lists that know what they hold |
 //! | [`words`] | words of objects, written as beside a marker |
 //! | [`roots`] | root slots and frames with guards |
