@@ -130,8 +130,9 @@ const hw_error *hw_last_error(const hw_mutator *m);
 /* The option concurrent: whether full markings go on beside the program. */
 #define HW_CONCURRENT_OFF 0u
 #define HW_CONCURRENT_AUTO 1u
-#define HW_CONCURRENT_ALWAYS 2u
-#define HW_CONCURRENT_ON 3u
+#define HW_CONCURRENT_ON 2u
+/* The option max_pause: throughput alone counts. */
+#define HW_MAX_PAUSE_OFF UINT64_MAX
 /* The option stop: how collections stop threads. */
 #define HW_STOP_POLLS 0u
 #define HW_STOP_SIGNALS 1u
@@ -185,7 +186,8 @@ typedef struct hw_options {
        less than a MiB allocated, while all its threads are in blocking regions. Default: on. */
     uint32_t idle_collection;
     /* Young collections, which look only at objects allocated since the last one: auto, while they are profitable;
-       off, never; always, for tests. Range: auto (1), off (0) or always (2). Default: auto. */
+       off, never (then promotions, which keep all that is young, come beside the program's markings); always, for
+       tests. Range: auto (1), off (0) or always (2). Default: auto. */
     uint32_t generational;
     /* How collections stop threads: polls, where they allocate, poll or are in blocking regions; signals, by a
        signal, anywhere. Range: polls (0) or signals (1). Default: polls. */
@@ -200,10 +202,14 @@ typedef struct hw_options {
        pointer to it. Default: off. */
     uint32_t arena_faults;
     /* Full markings beside the program, so that stops do not grow with the heap: auto, where threads poll, there
-       are two cores, a stop would take more than 5 ms, and no type has a trace function; on, with trace functions,
-       too, which run beside the program then; off, never; always, for tests. Range: auto (1), on (3), off (0) or
-       always (2). Default: auto. */
+       are two cores, a stop would be longer than max_pause, and no type has a trace function; on, with trace
+       functions, too, which run beside the program then; off, never. Range: auto (1), on (2) or off (0). Default:
+       auto. */
     uint32_t concurrent;
+    /* The longest pause that is wanted: a full collection that would stop the program for longer marks beside it
+       (concurrent), and a young one ends earlier, and keeps what it has not looked at. In nanoseconds, or
+       HW_MAX_PAUSE_OFF. Default: 5 ms. */
+    uint64_t max_pause;
 } hw_options;
 /* end: options */
 
@@ -934,7 +940,7 @@ typedef struct hw_stats {
     size_t size;
     /* Collections so far. */
     uint64_t collections;
-    /* Young ones among them. */
+    /* Young ones among them, with pauses that only promote. */
     uint64_t young_collections;
     /* Collections of an idle heap, which the heap's own thread made, or asked the marker for. */
     uint64_t idle_collections;

@@ -36,6 +36,7 @@ macro_rules! fields {
 fields! {
     bool => u32, "uint32_t", |on| on.into();
     u32 => u32, "uint32_t", |n| n;
+    u64 => u64, "uint64_t", |n| n;
     usize => u64, "uint64_t", |n| n as u64;
     Option<u32> => u32, "uint32_t", |n| n.unwrap_or(0);
     Option<usize> => u64, "uint64_t", |n| n.unwrap_or(0) as u64;
@@ -84,7 +85,7 @@ heapwood_gc::options_list!(hw_options);
 
 /// The size of the struct in the first version. No valid size is smaller.
 const FIRST: usize = 56;
-const _: () = assert!(size_of::<Options>() == FIRST + 64);
+const _: () = assert!(size_of::<Options>() == FIRST + 72);
 
 impl Options {
     /// The defaults, in a struct of this size.

@@ -359,12 +359,12 @@ pub enum HeapError {
     )]
     SignalsAndYoung,
     #[error(
-        "option concurrent is always and stop is signals: a store that is interrupted between its barrier and itself would be \
+        "option concurrent is on and stop is signals: a store that is interrupted between its barrier and itself would be \
          lost to a marking beside the program; leave concurrent out, or stop threads by polls"
     )]
     SignalsAndConcurrent,
     #[error(
-        "option concurrent is always and background_release is off: no thread of the heap's own could mark beside the program; \
+        "option concurrent is on and background_release is off: no thread of the heap's own could mark beside the program; \
          leave one of them out"
     )]
     ConcurrentWithoutThread,

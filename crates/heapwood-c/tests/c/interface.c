@@ -130,13 +130,13 @@ static void options(void) {
     REFUSED(process_memory, 1, "at least 16 MiB");
     REFUSED(trace, 3, "option trace is 3: it must be 1 or off (2)");
     REFUSED(mark_threads, 129, "1 to 128");
-    REFUSED(concurrent, 4, "it must be auto (1), on (3), off (0) or always (2)");
+    REFUSED(concurrent, 4, "it must be auto (1), on (2) or off (0)");
 
-    /* Marking beside the program needs polls and the heap's thread: always is refused without, auto is off. */
+    /* Marking beside the program needs polls and the heap's thread: on is refused without, auto is off. */
     hw_options usual = o;
-    o.concurrent = HW_CONCURRENT_ALWAYS;
-    REFUSED(stop, HW_STOP_SIGNALS, "option concurrent is always and stop is signals");
-    REFUSED(background_release, 0, "option concurrent is always and background_release is off");
+    o.concurrent = HW_CONCURRENT_ON;
+    REFUSED(stop, HW_STOP_SIGNALS, "option concurrent is on and stop is signals");
+    REFUSED(background_release, 0, "option concurrent is on and background_release is off");
     CHECK(hw_heap_create(&o, &heap, NULL) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);
     o.concurrent = HW_CONCURRENT_AUTO;
     CHECK(hw_heap_create(&o, &heap, NULL) == HW_OK && hw_heap_destroy(heap, NULL) == HW_OK);

@@ -53,6 +53,7 @@ fn flag(option: &'static OptionInfo) -> Arg {
             let default = format!(" [default: {}]", option.default_text()).replace('`', "");
             arg.value_name(match unit {
                 OptionUnit::Bytes => "SIZE",
+                OptionUnit::Time => "TIME",
                 OptionUnit::Percent => "PERCENT",
                 OptionUnit::Trace => "WORDS",
                 OptionUnit::When | OptionUnit::Beside | OptionUnit::Stops => "WORD",

@@ -109,7 +109,7 @@ mod tests {
             ("huge-pages=on,off", "huge_pages", ["on", "off"]),
             (" min_heap = 1 MiB , 4MiB", "min_heap", ["1MiB", "4MiB"]),
             ("generational=off,auto", "generational", ["off", "auto"]),
-            ("concurrent=off,always", "concurrent", ["off", "always"]),
+            ("max_pause=off,1ms", "max_pause", ["off", "1ms"]),
             ("trace=off,1", "trace", ["off", "1"]),
             ("prefetch=off,object", "prefetch", ["off", "object"]),
         ] {

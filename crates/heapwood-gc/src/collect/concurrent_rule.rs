@@ -1,14 +1,14 @@
 //! Whether full collections may mark beside the program: those of heaps whose threads poll, with a thread of the heap's own and at
 //! least two cores. Which of them do is the policy's (`policy/start`). Invariant: it does not change.
 
-use crate::policy::start_limits::SHORT_STOP_NS;
 use crate::settings::options::{Concurrent, Config, Stop};
+use crate::settings::time;
 use heapwood_os::process::cores;
 
 /// Why a full collection is made in a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum InStop {
-    /// It takes less than 5 ms.
+    /// It takes less than the option `max_pause`.
     Short,
     /// A marking beside the program has not ended in time.
     Late,
@@ -44,8 +44,8 @@ impl InStop {
 pub(crate) struct ConcurrentRule {
     /// The heap has a marker thread, or why none.
     may: Result<(), InStop>,
-    /// They do even where a stop would be short.
-    always: bool,
+    /// Nanoseconds of a stop that is wanted.
+    max_pause: u64,
     /// Trace functions may run beside the program.
     traces: bool,
 }
@@ -57,14 +57,13 @@ impl ConcurrentRule {
         let may = match config.concurrent {
             _ if !can => Err(InStop::Off),
             Concurrent::Off => Err(InStop::Off),
-            Concurrent::Auto | Concurrent::On if cores::available() < 2 => Err(InStop::OneCore),
-            Concurrent::Auto | Concurrent::On | Concurrent::Always => Ok(()),
+            _ if config.max_pause == time::OFF => Err(InStop::Off),
+            Concurrent::Auto | Concurrent::On if cores::available() < 2 && config.max_pause > 0 => {
+                Err(InStop::OneCore)
+            }
+            Concurrent::Auto | Concurrent::On => Ok(()),
         };
-        ConcurrentRule {
-            may,
-            always: config.concurrent == Concurrent::Always,
-            traces: config.concurrent != Concurrent::Auto,
-        }
+        ConcurrentRule { may, max_pause: config.max_pause, traces: config.concurrent != Concurrent::Auto }
     }
 
     /// Whether the heap has a marker thread.
@@ -79,12 +78,12 @@ impl ConcurrentRule {
 
     /// Whether they do even where a stop would be short.
     pub(super) fn is_always(self) -> bool {
-        self.always
+        self.max_pause == 0
     }
 
-    /// Nanoseconds of a marking in a stop that is short.
-    pub(super) fn short_stop_ns(self) -> f64 {
-        if self.always { 0.0 } else { SHORT_STOP_NS }
+    /// The longest pause that is wanted, in nanoseconds.
+    pub(super) fn max_pause(self) -> u64 {
+        self.max_pause
     }
 
     /// Whether trace functions may run beside the program.

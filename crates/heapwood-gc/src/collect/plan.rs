@@ -41,7 +41,8 @@ impl PauseKind {
         match self {
             PauseKind::FinalMark(_) if degenerated => "degenerated",
             PauseKind::Full => "full",
-            PauseKind::Young { .. } | PauseKind::Promote => "young",
+            PauseKind::Young { .. } => "young",
+            PauseKind::Promote => "promotion",
             PauseKind::InitialMark(_) => "start",
             PauseKind::FinalMark(_) => "end",
         }

@@ -71,7 +71,7 @@ macro_rules! stats {
 stats! {
     /// Collections so far.
     collections: u64, Count, Total;
-    /// Young ones among them.
+    /// Young ones among them, with pauses that only promote.
     young_collections: u64, Count, Total;
     /// Collections of an idle heap, which the heap's own thread made, or asked the marker for.
     idle_collections: u64, Count, Total;

@@ -176,13 +176,14 @@ impl Nursery {
         worth.max((self.size / BYTES_A_STORE) as u64)
     }
 
-    /// The time that a young collection may take, in nanoseconds; `since` is the time since the last collection.
-    pub fn most_time(&self, since: u64) -> u64 {
+    /// The time that a young collection may take where no pause is to be longer than `max_pause`; `since` is the time since the last
+    /// collection. In nanoseconds.
+    pub fn most_time(&self, since: u64, max_pause: u64) -> u64 {
         // In tests, where they need not be profitable, the machine's load does not change what they find.
         if self.option == Generational::Always {
             return u64::MAX / 2;
         }
-        (since / PART_OF_TIME).clamp(LEAST_TIME, MOST_TIME)
+        (since / PART_OF_TIME).clamp(LEAST_TIME, MOST_TIME.min(max_pause.max(LEAST_TIME)))
     }
 
     /// The budget: bytes that may be allocated before the next collection, in a heap of `size` bytes. Each of the mutators that
@@ -420,6 +421,20 @@ mod tests {
             (off.budget(0, 32 * MIB, 1), off.next(), off.is_on()),
             (32 * MIB, NextCollection::Full, false)
         );
+    }
+
+    #[test]
+    fn a_young_collection_takes_a_part_of_the_time_within_the_longest_pause() {
+        let nursery = Nursery::new(Generational::Auto);
+        let table = [
+            (8_000_000, 5_000_000, 1_000_000),
+            (u64::MAX, 5_000_000, MOST_TIME),
+            (u64::MAX, 500_000, 500_000),
+        ];
+        for (since, max_pause, wanted) in table {
+            assert_eq!(nursery.most_time(since, max_pause), wanted);
+        }
+        assert_eq!((nursery.most_time(0, 0), nursery.most_time(u64::MAX, 0)), (LEAST_TIME, LEAST_TIME));
     }
 
     #[test]

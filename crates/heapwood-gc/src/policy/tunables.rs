@@ -136,8 +136,6 @@ pub(crate) mod start {
     pub(in crate::policy) const LEAST_MARK_RATE: f64 = 0.01;
     /// The speed of marking beside the program, before it is known, as a part of that in a stop.
     pub(in crate::policy) const EXPECTED_SPEED: f64 = 0.5;
-    /// Nanoseconds of a stop that is short.
-    pub(crate) const SHORT_STOP_NS: f64 = 5e6;
     /// The part of what a marker beside the program takes that counts for the growth of the heap: it takes twice as long as in a
     /// stop, and memory is not to pay for that.
     pub(crate) const COUNTED_PART: u64 = 2;

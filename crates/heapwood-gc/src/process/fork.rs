@@ -277,7 +277,8 @@ mod tests {
     #[test]
     fn a_child_forgets_a_marking_that_was_about_to_start() {
         let _turn = TURN.lock();
-        let config = CONFIG.concurrent(Concurrent::Always).conservative_stacks(false).min_heap(32 << 20);
+        let config =
+            CONFIG.concurrent(Concurrent::On).max_pause(0).conservative_stacks(false).min_heap(32 << 20);
         let heap = Heap::create(&SYSTEM, config.idle_collection(false)).unwrap();
         let mutator = crate::Mutator::attach(&heap, None).unwrap();
         let ty = heap.types().register(&TypeDescriptor::masked(64, &[1]).unwrap()).unwrap();

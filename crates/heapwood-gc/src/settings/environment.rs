@@ -6,7 +6,7 @@ use crate::error::SettingError;
 use crate::settings::options::{
     Concurrent, Config, GcTrace, Generational, OPTIONS, OptionInfo, OptionUnit, Stop,
 };
-use crate::settings::size;
+use crate::settings::{size, time};
 use core::fmt::Display;
 use core::sync::atomic::{AtomicBool, Ordering};
 use heapwood_os::diagnose::message::write_line;
@@ -48,6 +48,9 @@ impl OptionInfo {
         match self.unit {
             OptionUnit::Bytes => {
                 size::parse(text).map_err(|why| SettingError::NoSize { option: self, text, why })
+            }
+            OptionUnit::Time => {
+                time::parse(text).map_err(|why| SettingError::NoSize { option: self, text, why })
             }
             OptionUnit::Switch => match text {
                 "1" | "on" | "true" | "yes" => Ok(1),
@@ -187,14 +190,12 @@ mod tests {
         let wanted =
             Config::default().percent(70).limit(2 << 30).huge_pages(false).stress(true).mark_stack(9);
         assert_eq!((config, told), (wanted, Vec::new()));
-        for (text, word) in [
-            ("off", Concurrent::Off),
-            ("auto", Concurrent::Auto),
-            ("always", Concurrent::Always),
-            ("on", Concurrent::On),
-        ] {
+        for (text, word) in [("off", Concurrent::Off), ("auto", Concurrent::Auto), ("on", Concurrent::On)] {
             let wanted = Config::default().concurrent(word);
             assert_eq!(set(&format!("concurrent={text}")), (wanted, Vec::new()));
+        }
+        for (text, ns) in [("2ms", 2_000_000), ("off", time::OFF), ("0", 0)] {
+            assert_eq!(set(&format!("max_pause={text}")), (Config::default().max_pause(ns), Vec::new()));
         }
         assert_eq!(set(""), (Config::default(), Vec::new()));
     }
@@ -214,13 +215,14 @@ mod tests {
             ("percent=-3", "option percent is -3"),
             ("percent=99999999999999999999999", "option percent is 99999999999999999999999"),
             ("limit=1MiB", "option limit is 1 MiB: it must be at least 4 MiB"),
+            (
+                "max_pause=5min",
+                "option max_pause is 5min: a time is a number with ns, us, ms or s, such as 5ms, or off",
+            ),
             ("limit=2parsecs", "option limit is 2parsecs: a size is a number with KiB, MiB, GiB or TiB"),
             ("verify=maybe", "option verify is maybe: it must be on (1) or off (0)"),
             ("verify=", "option verify is : it must be on (1) or off (0)"),
-            (
-                "concurrent=yes",
-                "option concurrent is yes: it must be auto (1), on (3), off (0) or always (2)",
-            ),
+            ("concurrent=yes", "option concurrent is yes: it must be auto (1), on (2) or off (0)"),
         ] {
             let (config, told) = set(text);
             assert_eq!(config, Config::default(), "{text}");

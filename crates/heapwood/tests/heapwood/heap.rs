@@ -40,8 +40,8 @@ fn wrong_settings_are_errors_with_the_range() {
         (SMALL.background_release(false), "background_release is off"),
         (SMALL.stop(heapwood::Stop::Signals), "stop is signals"),
     ] {
-        let text = refusal(config.concurrent(Concurrent::Always));
-        assert!(text.starts_with(&format!("option concurrent is always and {other}: ")), "{text}");
+        let text = refusal(config.concurrent(Concurrent::On).max_pause(0));
+        assert!(text.starts_with(&format!("option concurrent is on and {other}: ")), "{text}");
     }
 }
 
@@ -57,7 +57,7 @@ fn the_edges_of_the_settings_work() {
         SMALL.mark_stack(1),
         SMALL.address_space(16 << 20),
         SMALL.conservative_stacks(false),
-        SMALL.concurrent(Concurrent::Always),
+        SMALL.concurrent(Concurrent::On).max_pause(0),
         Config::DEFAULT,
     ] {
         let heap = heap(config);

@@ -168,7 +168,7 @@ impl Collector {
         state.cycles().set_sizes(cycle.totals.live, goal);
         let (work, live) = (&mut *cycle.work, state.cycles().live_in_full());
         let line = self.may_mark_concurrently(state).and_then(|()| {
-            let line = work.concurrent.start.line(live, goal, self.concurrent().short_stop_ns());
+            let line = work.concurrent.start.line(live, goal, self.concurrent().max_pause() as f64);
             line.ok_or(InStop::Short)
         });
         work.concurrent.in_stop = line.err();

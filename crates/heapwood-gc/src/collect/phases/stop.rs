@@ -171,7 +171,7 @@ impl Collector {
         let time = match state.cycles().young_time() {
             Some(set) => set,
             None if state.cycles().is_paced_by_bytes() => u64::MAX,
-            None => cycle.work.nursery.most_time(cycle.times.since_last()),
+            None => cycle.work.nursery.most_time(cycle.times.since_last(), self.concurrent().max_pause()),
         };
         cycle.kind = plan(&Observed {
             cause,

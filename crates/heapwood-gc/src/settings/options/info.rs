@@ -3,6 +3,7 @@
 
 use super::words::{Concurrent, GcTrace, Generational, Stop};
 use crate::settings::size::Size;
+use crate::settings::time::Time;
 use core::fmt::{self, Display};
 use core::ops::RangeInclusive;
 use heapwood_os::threads::signal;
@@ -13,6 +14,8 @@ use heapwood_os::threads::signal;
 pub enum OptionUnit {
     /// Bytes; they may be written with a unit, such as 64MiB.
     Bytes,
+    /// Nanoseconds; they may be written with a unit, such as 5ms, and without end as off.
+    Time,
     /// Hundredths.
     Percent,
     /// Words of 8 bytes.
@@ -100,7 +103,8 @@ impl OptionInfo {
             (OptionUnit::Switch, ..) => f.write_str("on (1) or off (0)"),
             (OptionUnit::Trace, ..) => f.write_str("1 or off (2)"),
             (OptionUnit::When, ..) => f.write_str("auto (1), off (0) or always (2)"),
-            (OptionUnit::Beside, ..) => f.write_str("auto (1), on (3), off (0) or always (2)"),
+            (OptionUnit::Beside, ..) => f.write_str("auto (1), on (2) or off (0)"),
+            (OptionUnit::Time, 0, u64::MAX) => f.write_str("a time, or off"),
             (OptionUnit::Stops, ..) => f.write_str("polls (0) or signals (1)"),
             (_, 0, u64::MAX) => f.write_str("any"),
             (OptionUnit::Signal, least, most) => write!(f, "{least} to {most}, or a name such as SIGUSR1"),
@@ -126,7 +130,8 @@ impl OptionInfo {
             (OptionUnit::Switch, 1) => f.write_str("on"),
             (OptionUnit::Trace, n @ 1..=2) => f.write_str(GcTrace::word(n)),
             (OptionUnit::When, n @ 0..=2) => f.write_str(Generational::word(n)),
-            (OptionUnit::Beside, n @ 0..=3) => f.write_str(Concurrent::word(n)),
+            (OptionUnit::Time, ns) => Time(ns).fmt(f),
+            (OptionUnit::Beside, n @ 0..=2) => f.write_str(Concurrent::word(n)),
             (OptionUnit::Stops, n @ 0..=1) => f.write_str(Stop::word(n)),
             (OptionUnit::Signal, number) => match signal::name(number as i32) {
                 Some(name) => f.write_str(name),

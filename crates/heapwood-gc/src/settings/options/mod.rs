@@ -94,7 +94,8 @@ macro_rules! options_list {
             idle_collection: bool = true, Switch 0..=1, Everyone;
 
             /// Young collections, which look only at objects allocated since the last one: `auto`, while they are
-            /// profitable; `off`, never; `always`, for tests. With them each store of a pointer into an object takes
+            /// profitable; `off`, never (then promotions, which keep all that is young, come beside the program's markings);
+            /// `always`, for tests. With them each store of a pointer into an object takes
             /// the slow path of the write barrier.
             generational: Generational = Generational::Auto, When 0..=2, Everyone;
 
@@ -117,10 +118,15 @@ macro_rules! options_list {
             arena_faults: bool = false, Switch 0..=1, Everyone;
 
             /// Full markings beside the program, so that stops do not grow with the heap: `auto`, where threads poll, there
-            /// are two cores, a stop would take more than 5 ms, and no type has a trace function; `on`, with trace functions,
-            /// too, which run beside the program then; `off`, never; `always`, for tests. They need `background_release`,
+            /// are two cores, a stop would be longer than `max_pause`, and no type has a trace function; `on`, with trace
+            /// functions, too, which run beside the program then; `off`, never. They need `background_release`,
             /// and take a core while they last; who allocates faster than they mark waits for them.
-            concurrent: Concurrent = Concurrent::Auto, Beside 0..=3, Everyone;
+            concurrent: Concurrent = Concurrent::Auto, Beside 0..=2, Everyone;
+
+            /// The longest pause that is wanted: a full collection that would stop the program for longer marks beside it
+            /// (`concurrent`), and a young one ends earlier, and keeps what it has not looked at. With `off` throughput
+            /// alone counts, and all full ones mark in stops; with 0 none does.
+            max_pause: u64 = 5_000_000, Time 0..=u64::MAX, Everyone;
         }
     };
 }
@@ -250,7 +256,7 @@ impl Config {
         let Some(signal) = self.signal() else { return Ok(self) };
         match () {
             () if self.generational == Generational::Always => Err(HeapError::SignalsAndYoung),
-            () if self.concurrent == Concurrent::Always => Err(HeapError::SignalsAndConcurrent),
+            () if self.concurrent == Concurrent::On => Err(HeapError::SignalsAndConcurrent),
             () if !self.conservative_stacks => Err(HeapError::SignalsAndPrecise),
             () if !signal::is_free(signal) => Err(HeapError::Signal { signal: signal as u32 }),
             () => Ok(self.generational(Generational::Off).concurrent(Concurrent::Off)),
@@ -261,7 +267,7 @@ impl Config {
     pub(crate) fn for_its_thread(self) -> Result<Self, HeapError> {
         match self.concurrent {
             _ if self.background_release => Ok(self),
-            Concurrent::Always => Err(HeapError::ConcurrentWithoutThread),
+            Concurrent::On => Err(HeapError::ConcurrentWithoutThread),
             _ => Ok(self.concurrent(Concurrent::Off)),
         }
     }

@@ -17,6 +17,15 @@ impl Value for u32 {
     }
 }
 
+impl Value for u64 {
+    fn number(self) -> Option<u64> {
+        Some(self)
+    }
+    fn of(number: u64) -> Self {
+        number
+    }
+}
+
 impl Value for usize {
     fn number(self) -> Option<u64> {
         Some(self as u64)
@@ -92,10 +101,8 @@ words! {
         Off = 0, "off";
         /// Full markings go on beside the program where there are at least two cores, and a stop would be long. Those of a heap with trace functions do not: such a function may read what the program frees or moves.
         Auto = 1, "auto";
-        /// They do so whatever the size of the heap, for tests.
-        Always = 2, "always";
         /// As `Auto`, with trace functions, too.
-        On = 3, "on";
+        On = 2, "on";
     }
 }
 

@@ -61,7 +61,7 @@ const THREADS: usize = 4;
 
 #[test]
 fn threads_win_back_what_others_have_given_up() {
-    for config in [FULL, YOUNG, PRECISE.concurrent(Concurrent::Always), BY_SIGNALS] {
+    for config in [FULL, YOUNG, PRECISE.concurrent(Concurrent::On).max_pause(0), BY_SIGNALS] {
         for threads in [2, THREADS] {
             let heap = heap(config.limit(LIMIT).min_heap(256 << 10));
             let mut roots = Slots::new(&heap, 1);

@@ -4,7 +4,7 @@
 use super::requests::{NODES, QUIET, grown, live};
 use super::{count, stats};
 use heapwood_gc::settings::options::{Concurrent, Generational};
-use heapwood_gc::{Heap, HeapBox, Mutator};
+use heapwood_gc::{Config, Heap, HeapBox, Mutator};
 use heapwood_gc_testing::*;
 
 const ALL: [Generational; 3] = [Generational::Always, Generational::Auto, Generational::Off];
@@ -54,9 +54,11 @@ fn an_idle_heap_is_marked_beside_the_program() {
 
 #[test]
 fn a_heap_that_marks_in_stops_is_collected_in_one() {
-    for config in
-        [QUIET.concurrent(Concurrent::Off), QUIET.concurrent(Concurrent::Auto), BY_SIGNALS.min_heap(1 << 30)]
-    {
+    for config in [
+        QUIET.concurrent(Concurrent::Off),
+        QUIET.max_pause(Config::DEFAULT.max_pause),
+        BY_SIGNALS.min_heap(1 << 30),
+    ] {
         let heap = heap(config);
         let mutator = attach(&heap);
         let roots = grown(&heap, &mutator);

@@ -17,7 +17,7 @@ use heapwood_gc_testing::*;
 use heapwood_layout::TypeDescriptor;
 use heapwood_os::SYSTEM;
 
-const BESIDE: Config = PRECISE.concurrent(Concurrent::Always).min_heap(4 << 20);
+const BESIDE: Config = PRECISE.concurrent(Concurrent::On).max_pause(0).min_heap(4 << 20);
 
 fn stats(heap: &HeapBox) -> Stats {
     heap.inspect().stats()

@@ -85,7 +85,7 @@ fn a_marking_that_goes_on_is_not_what_is_asked_for() {
         }
         mutator.wait_for(ticket).unwrap();
         assert_eq!(live(&heap), 0);
-        assert_eq!(stats(&heap).concurrent_markings, 1 + u64::from(config.concurrent == Concurrent::Always));
+        assert_eq!(stats(&heap).concurrent_markings, 1 + u64::from(config.concurrent == Concurrent::On));
     }
 }
 
@@ -123,7 +123,7 @@ fn whoever_asks_whether_it_is_done_hears_that_some_day() {
         for number in 1..4 {
             let ticket = mutator.start_collection().unwrap();
             let asks = || mutator.is_done(ticket).unwrap();
-            let beside = config.concurrent == Concurrent::Always;
+            let beside = config.concurrent == Concurrent::On;
             if beside {
                 // It is no pause: the marker's stops come when the thread blocks or polls.
                 while !asks() {
@@ -204,9 +204,7 @@ fn misuse_is_refused() {
 #[test]
 fn threads_ask_while_others_allocate() {
     const ROUNDS: usize = 25;
-    for (concurrent, verify) in
-        [(Concurrent::Always, false), (Concurrent::Always, true), (Concurrent::Off, false)]
-    {
+    for (concurrent, verify) in [(Concurrent::On, false), (Concurrent::On, true), (Concurrent::Off, false)] {
         let heap = heap(BESIDE.concurrent(concurrent).verify(verify));
         let left = AtomicU64::new(4);
         std::thread::scope(|scope| {

@@ -42,7 +42,7 @@ fn trace_functions_run_beside_the_program_only_if_they_may() {
     if is_alone() {
         return;
     }
-    for (concurrent, may) in [(Concurrent::Auto, false), (Concurrent::On, true), (Concurrent::Always, true)] {
+    for (concurrent, may) in [(Concurrent::Auto, false), (Concurrent::On, true)] {
         let heap = heap(AUTO.concurrent(concurrent));
         let mutator = attach(&heap);
         let traced = register_traced(&heap);

@@ -19,7 +19,7 @@ fn threads_wait_until_something_is_queued() {
     for config in [
         FULL.concurrent(Concurrent::Off),
         BY_SIGNALS.conservative_stacks(true),
-        PRECISE.concurrent(Concurrent::Always),
+        PRECISE.concurrent(Concurrent::On).max_pause(0),
     ] {
         let heap = heap(config);
         let queue = heap.new_finalizer_queue().unwrap();

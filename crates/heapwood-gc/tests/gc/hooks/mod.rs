@@ -184,7 +184,7 @@ fn the_last_hook_that_was_set_is_called() {
     assert_eq!(told[0].take(), []);
 }
 
-const BESIDE: Config = PRECISE.concurrent(Concurrent::Always).min_heap(4 << 20);
+const BESIDE: Config = PRECISE.concurrent(Concurrent::On).max_pause(0).min_heap(4 << 20);
 
 /// The threads of the program that have called themselves.
 fn only_by(told: &Told<'_>, threads: &[u32]) {

@@ -156,7 +156,7 @@ fn who_drops_something_after_a_refusal_is_not_refused_again() {
 /// dropped.
 #[test]
 fn a_marking_that_began_before_the_drop_does_not_count() {
-    let beside = PRECISE.limit(4 << 20).concurrent(Concurrent::Always);
+    let beside = PRECISE.limit(4 << 20).concurrent(Concurrent::On).max_pause(0);
     drop_after_refusals(beside, if is_thorough() { 1000 } else { 100 });
 }
 
@@ -170,7 +170,7 @@ fn drop_after_refusals(config: Config, times: usize) {
             put(object.as_ptr() as usize, 0, roots.get(0));
             roots.set(0, object.as_ptr() as usize);
         }
-        if config.concurrent == Concurrent::Always {
+        if config.concurrent == Concurrent::On {
             let _ = mutator.start_collection();
         }
         roots.set(0, get(roots.get(0), 0));

@@ -271,7 +271,7 @@ fn what_signals_cannot_do_is_refused() {
     }
     let text = refused(BY_SIGNALS.generational(Generational::Always));
     assert!(text.contains("generational") && text.contains("signals") && text.contains("polls"), "{text}");
-    let text = refused(BY_SIGNALS.concurrent(Concurrent::Always));
+    let text = refused(BY_SIGNALS.concurrent(Concurrent::On).max_pause(0));
     assert!(text.contains("concurrent") && text.contains("signals") && text.contains("polls"), "{text}");
     let text = refused(BY_SIGNALS.conservative_stacks(false));
     assert!(text.contains("conservative_stacks") && text.contains("scan stacks"), "{text}");

@@ -7,7 +7,7 @@ use heapwood_heap::ArenaKind;
 
 #[test]
 fn every_statistic_has_its_value_and_help() {
-    let heap = heap(PRECISE.generational(Generational::Always).concurrent(Concurrent::Always));
+    let heap = heap(PRECISE.generational(Generational::Always).concurrent(Concurrent::On).max_pause(0));
     let mutator = attach(&heap);
     let node = node_type(&heap);
     let mut roots = Slots::new(&heap, 1);

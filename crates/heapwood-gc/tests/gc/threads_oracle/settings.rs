@@ -36,7 +36,7 @@ impl Settings {
 
     /// Whether full markings go on beside the threads.
     pub(crate) fn marks_beside(&self) -> bool {
-        self.config.concurrent == Concurrent::Always
+        self.config.concurrent == Concurrent::On
     }
 
     /// Whether what is dead and not freed may refer to what is freed. Where words of a stack may keep a dead object, it may not.
@@ -47,7 +47,7 @@ impl Settings {
 
 const PRECISE: Config = heapwood_gc_testing::PRECISE.address_space(1 << 28);
 /// Full markings go on beside the threads.
-const CONCURRENT: Config = PRECISE.concurrent(Concurrent::Always);
+const CONCURRENT: Config = PRECISE.concurrent(Concurrent::On).max_pause(0);
 const YOUNG: Config = CONCURRENT.generational(Generational::Always);
 const SCANNED: Config = PRECISE.conservative_stacks(true);
 const SIGNALS: Config = SCANNED.stop(Stop::Signals);

@@ -38,9 +38,11 @@ fn intern(mutator: &Mutator, node: heapwood_gc::ObjectType, roots: &mut Slots<'_
 
 #[test]
 fn an_intern_table_does_not_leak() {
-    for config in
-        [PRECISE.limit(4 << 20), YOUNG.limit(4 << 20), PRECISE.concurrent(Concurrent::Always).limit(4 << 20)]
-    {
+    for config in [
+        PRECISE.limit(4 << 20),
+        YOUNG.limit(4 << 20),
+        PRECISE.concurrent(Concurrent::On).max_pause(0).limit(4 << 20),
+    ] {
         let heap = heap(config);
         let mutator = attach(&heap);
         let node = node_type(&heap);
@@ -123,7 +125,7 @@ fn share_a_table(config: Config) {
 
 #[test]
 fn threads_share_a_table() {
-    share_a_table(PRECISE.concurrent(Concurrent::Always).min_heap(4 << 20));
+    share_a_table(PRECISE.concurrent(Concurrent::On).max_pause(0).min_heap(4 << 20));
     share_a_table(YOUNG);
 }
 
