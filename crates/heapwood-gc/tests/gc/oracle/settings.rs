@@ -1,7 +1,7 @@
 //! The heaps a program is played on.
 
 use heapwood_gc::Config;
-use heapwood_gc::settings::options::{Generational, Stop};
+use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
 
 /// One heap's settings and the program's size.
 #[derive(Clone, Copy, Debug)]
@@ -40,7 +40,8 @@ impl Settings {
     }
 }
 
-const PRECISE: Config = heapwood_gc_testing::PRECISE.address_space(1 << 30);
+/// A marking beside the program comes in steps, or not at all.
+const PRECISE: Config = heapwood_gc_testing::PRECISE.address_space(1 << 30).concurrent(Concurrent::Off);
 const YOUNG: Config = PRECISE.generational(Generational::Always);
 const SCANNED: Config = PRECISE.conservative_stacks(true);
 const SIGNALS: Config = SCANNED.stop(Stop::Signals);
