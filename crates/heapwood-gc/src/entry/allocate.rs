@@ -1,5 +1,5 @@
 //! Allocation: the fast path, which takes the next cell of a mutator's allocation buffer, and the slow path, which may
-//! collect. Both are methods of a mutator, but need the heap's collector, and so lie above both. Invariant: an object
+//! collect, or wait for a marking beside the program. Both are methods of a mutator, but need the heap's collector, and so lie above both. Invariant: an object
 //! is never collected before the store that makes it exist. Before an allocation fails, there was a full collection that
 //! could have helped.
 

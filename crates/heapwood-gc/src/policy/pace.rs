@@ -1,7 +1,6 @@
 //! How much may be allocated while a marking goes on beside the program: as large a part of the room as of the heap is marked. Who
 //! allocates more waits for the marker, in small parts, so no marking is late, however fast the program allocates. Shenandoah paces
-//! allocation in the same way; Go's mutators mark themselves, which one marker with a core of its own does faster, without running
-//! trace functions in the middle of an allocation.
+//! allocation in the same way; in Go mutators mark themselves. Here no trace function runs in the middle of an allocation.
 //! Invariant: before a marking ends it has not granted the whole room.
 
 use super::tunables::pace::*;

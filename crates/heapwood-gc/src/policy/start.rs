@@ -3,7 +3,7 @@
 //! as growth, not what is allocated: a program that allocates gigabytes and promotes little needs no early start. What is promoted
 //! during a marking survives it, so a lead costs as much memory as of that is dead: where all of what is promoted dies the lead is
 //! a quarter of the room at most, while a program that builds a large structure may have all of it, and some more. A heap
-//! that is marked faster than a user would notice is marked in a stop. A program that is faster than its marker is slowed
+//! whose stop would be shorter than the option `max_pause` is marked in one. A program that is faster than its marker is slowed
 //! down (`pace`). Go's pacer has the same purpose.
 //! Invariant: the line lies between the start of the room and the goal.
 

@@ -123,7 +123,7 @@ pub(crate) mod start {
     pub(in crate::policy) const MARGIN: f64 = 1.25;
     /// The lead is at least this part of the room.
     pub(in crate::policy) const LEAST_PART: usize = 10;
-    /// The part of the room that no lead takes where all dies that is promoted: half of that makes trees 20 and 21 mark a fifth more
+    /// The part of the room that no lead takes where all dies that is promoted: with 0.5 trees 20 and 21 mark a quarter more
     /// often.
     pub(in crate::policy) const SPARED: f64 = 0.75;
     /// What a full collection frees says how much of what is promoted dies if more than this part of what is alive was new.

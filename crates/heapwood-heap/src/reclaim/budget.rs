@@ -1,5 +1,5 @@
-//! The budget of a cycle: the bytes that may be allocated before the next collection is due, how many mutators divide them, and
-//! the counters of allocation. It lies behind the central lock. A mutator keeps an account of what it takes, and settles it when it
+//! The budget of a cycle: the bytes that may be allocated before the next collection is due, or before a marking beside the
+//! program has come further, how many mutators divide them, and the counters of allocation. It lies behind the central lock. A mutator keeps an account of what it takes, and settles it when it
 //! takes the lock. Invariant: no collection is due while collections are off.
 
 use crate::error::SpaceError;

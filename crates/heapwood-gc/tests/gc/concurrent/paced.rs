@@ -32,28 +32,3 @@ fn allocation_goes_on_beside_a_marker_that_stands_still() {
         assert_eq!(stats(&heap).mark_waits, after.mark_waits);
     }
 }
-
-/// A thread that waits counts as stopped: another one collects meanwhile, and ends the marking.
-#[test]
-fn a_collection_does_not_wait_for_who_waits_for_the_marker() {
-    let heap = heap(BESIDE.min_heap(1 << 30));
-    let mutator = attach(&heap);
-    let node = node_type(&heap);
-    assert_eq!(mutator.incremental_marking().begin(), Ok(true));
-    new(&mutator, node);
-    std::thread::scope(|scope| {
-        let other = scope.spawn(|| {
-            let other = attach(&heap);
-            while stats(&heap).concurrent_markings == 0 {
-                new(&other, node);
-            }
-        });
-        while stats(&heap).mark_waits < 3 {
-            mutator.incremental_marking().pace(0);
-            mutator.safepoint();
-        }
-        mutator.collect().unwrap();
-        mutator.blocking(|| other.join().unwrap()).unwrap();
-    });
-    assert_valid(&heap);
-}

@@ -79,6 +79,8 @@ fn came_to_all(settings: &Settings, all: &Done) {
     let (few, [ordered, at_once, data, waited]) = (!settings.exact() || total < 40_000, all.came);
     assert!(few || ordered > 0 && at_once > 0 && data > 0, "finalisers came: {all:?}");
     assert!(few || all.links_cleared > 0, "links were cleared: {all:?}");
-    assert!(few || ordered < 100 || waited > 0, "some have waited: {all:?}");
+    // At a limit a few dozen come in all, of which none may have had to.
+    let limited = settings.config.limit.is_some();
+    assert!(few || limited || waited > 0, "some have waited: {all:?}");
     assert!(all.arenas > 10 && (all.collected_arenas > 0 || total < 40_000), "arenas were used");
 }
