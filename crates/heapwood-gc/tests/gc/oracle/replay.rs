@@ -29,7 +29,9 @@ fn played(world: &mut World, seed: u64) -> (Done, [u64; 3]) {
 
 #[test]
 fn a_seed_is_replayed_exactly() {
-    for settings in ALL.iter().filter(|settings| settings.exact()).map(replayed) {
+    // A small mark stack makes steps follow more edges or fewer, by the order in which objects are marked, and so by addresses.
+    let by_order = |settings: &Settings| settings.edges > 0 && settings.config.mark_stack.is_some();
+    for settings in ALL.iter().filter(|settings| settings.exact() && !by_order(settings)).map(replayed) {
         let seed = first_seed();
         // The second heap lies elsewhere: the first is still there.
         let mut worlds = [(); 2].map(|()| World::new(settings, seed));
