@@ -210,6 +210,9 @@ typedef struct hw_options {
        (concurrent), and a young one ends earlier, and keeps what it has not looked at. In nanoseconds, or
        HW_MAX_PAUSE_OFF. Default: 5 ms. */
     uint64_t max_pause;
+    /* In verify mode: how many bytes of freed objects are kept, so that a stale pointer leads to no new object.
+       Default: 256 MiB. */
+    uint64_t quarantine;
 } hw_options;
 /* end: options */
 

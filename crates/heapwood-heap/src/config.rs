@@ -25,6 +25,9 @@ pub struct SpaceConfig {
     pub huge_pages: bool,
     /// Fill freed cells with [`CLOBBER`].
     pub clobber: bool,
+    /// The objects that the program frees, and the dead ones that are to be [kept](crate::Stopped::for_each_dead), take their cells
+    /// until a full collection lets them go.
+    pub keep_freed: bool,
     /// Protect the chunks that arenas have given up against all access, and count them here, with those of the process's
     /// other heaps.
     pub protect_arenas: Option<&'static ProtectedChunks>,

@@ -46,6 +46,7 @@ mod marking_view;
 mod marks;
 #[cfg(all(test, loom))]
 mod model;
+mod objects;
 mod pages;
 mod policy;
 mod reclaim;

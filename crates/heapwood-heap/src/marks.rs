@@ -229,6 +229,23 @@ impl Marks {
         unsafe { &*self.allocation_words().add((addr - self.base) >> WORD_BYTES_LOG) }.load(Ordering::Relaxed)
     }
 
+    /// The same of the marks.
+    pub(crate) fn marked_word(&self, addr: usize) -> u64 {
+        let (word, _) = self.word(self.allocated() ^ 1, addr);
+        // SAFETY: as above.
+        unsafe { AtomicU64::from_ptr(word) }.load(Ordering::Relaxed)
+    }
+
+    /// Marks the cells of some of those granules.
+    ///
+    /// # Safety
+    /// 1. As for [`Marks::set_marked`], for each cell.
+    pub(crate) unsafe fn set_marked_word(&self, addr: usize, bits: u64) {
+        let (word, _) = self.word(self.allocated() ^ 1, addr);
+        // SAFETY: as there.
+        unsafe { AtomicU64::from_ptr(word) }.fetch_or(bits, Ordering::Relaxed);
+    }
+
     /// The bits of those granules, in the word whose bits begin at `addr`, that lie in `range`.
     pub(crate) fn bits_in(addr: usize, range: Range<usize>) -> u64 {
         let granule = |at: usize| at.saturating_sub(addr).min(Self::WORD_BYTES) >> GRANULE_LOG;

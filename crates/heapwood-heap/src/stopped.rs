@@ -52,7 +52,7 @@ impl Space {
 }
 
 impl Stopped<'_> {
-    fn heap(&self) -> &PageHeap {
+    pub(crate) fn heap(&self) -> &PageHeap {
         &self.sweeper.heap
     }
 
@@ -100,7 +100,13 @@ impl Stopped<'_> {
     /// Unmarks an object that the program [freed](Owner::free_later) during a concurrent full marking, which is about
     /// to end.
     pub fn forget_freed(&self, object: ObjectRef) {
-        if self.heap().freed.take(object.get()) {
+        let freed = &self.heap().freed;
+        // Of what is kept the bit stays.
+        let was_freed = match self.sweeper.keeps_freed() {
+            true => freed.is_freed(object.get()),
+            false => freed.take(object.get()),
+        };
+        if was_freed {
             // SAFETY: it was an object, and the marking is under way.
             unsafe { self.heap().marks.unmark(object.get()) };
         }
@@ -174,14 +180,6 @@ impl Stopped<'_> {
     /// Calls `f` with each span and its first page, in order of address.
     pub fn for_each_span(&self, mut f: impl FnMut(PageIndex, &Span)) {
         self.heap().spans.iter().for_each(|(page, span)| f(page, span));
-    }
-
-    /// Calls `f` with each existing object and its size. Objects of a mutator that was not flushed may be missing.
-    pub fn for_each_object(&self, mut f: impl FnMut(ObjectRef, usize)) {
-        for (_, span) in self.heap().spans.iter() {
-            let exists = |cell: &ObjectRef| self.heap().exists(span, cell.get());
-            span.iter().filter(exists).for_each(|object| f(object, span.object_bytes()));
-        }
     }
 
     /// Checks everything that can be recomputed; `owners` are all mutators of the space.

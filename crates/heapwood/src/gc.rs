@@ -3,6 +3,7 @@
 //! one word and `Copy`, and costs nothing to make, copy or forget: objects never move, and stacks are scanned
 //! conservatively.
 
+use crate::checked;
 use crate::trace::{Trace, TypeMap};
 use core::fmt;
 use core::hash::{Hash, Hasher};
@@ -90,7 +91,9 @@ impl<T> Deref for Gc<T> {
     type Target = T;
 
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     fn deref(&self) -> &T {
+        checked::read(self.ptr);
         // SAFETY: the object is a live `T` (from_raw 1 to 3), stays so while `self` is borrowed, since `self` is
         // where the collector sees it, and is never borrowed mutably (from_raw 5).
         unsafe { self.ptr.as_ref() }

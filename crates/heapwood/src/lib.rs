@@ -37,6 +37,7 @@
 //! | `arena` | [`Arena`]: memory for values that die together |
 //! | `slice` | [`Slice`]: arrays whose length is known at run time |
 //! | `buffer` | [`Buffer`]: uninitialised memory without pointers |
+//! | `checked` | reads that look whether the object is still there |
 //! | `keep` | [`Kept`] and [`keep_alive`]: for references into objects |
 //! | `root` | [`Root`] |
 //! | `stack` | [`Stack`]: of fibers |
@@ -50,6 +51,7 @@ pub mod __private;
 mod arena;
 mod attach;
 mod buffer;
+mod checked;
 mod finalized;
 mod gc;
 mod gc_cell;

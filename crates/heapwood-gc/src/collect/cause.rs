@@ -1,7 +1,7 @@
 //! Why there is a collection. Invariant: a cause says nothing about who collects.
 
 use crate::policy::{NextCollection, Nursery};
-use crate::state::State;
+use crate::state::{Quarantine, State};
 use core::sync::atomic::Ordering;
 use heapwood_heap::Collection;
 
@@ -61,7 +61,10 @@ impl Cause {
     /// The collection to prepare for: young or full. What the stop finds may change it (`plan`).
     /// While a marking beside the program is `active` only what would exceed the goal by too much does not wait for it.
     pub(super) fn expected(self, state: &State, nursery: &Nursery, active: bool) -> Collection {
+        // In verify mode only a full collection lets go what was freed.
+        let is_over = !active && state.quarantine().is_some_and(Quarantine::is_over);
         let is_young = match self {
+            Cause::BudgetExhausted(_) if is_over => false,
             // A large object may take the place of one that is old.
             Cause::BudgetExhausted(bytes) => {
                 (active || nursery.next() != NextCollection::Full)

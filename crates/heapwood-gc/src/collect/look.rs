@@ -45,7 +45,7 @@ impl Collector {
         f: &mut dyn FnMut(HeapTable, Range<usize>),
     ) {
         self.registry().for_each_mapping(&mut |mapping| f(HeapTable::Mutators, mapping));
-        let tables: [(HeapTable, &dyn Mapped); 10] = [
+        let tables: [(HeapTable, &dyn Mapped); 11] = [
             (HeapTable::MarkStacks, turn.work()),
             (HeapTable::MarkStacks, state.ephemerons()),
             (HeapTable::Remembered, state.remembered()),
@@ -56,6 +56,7 @@ impl Collector {
             (HeapTable::Checks, self.snapshots()),
             (HeapTable::Checks, &self.verify()),
             (HeapTable::Checks, &state.stores()),
+            (HeapTable::Checks, &state.quarantine()),
         ];
         for (table, mapped) in tables {
             mapped.for_each_mapping(&mut |mapping| f(table, mapping));

@@ -30,6 +30,7 @@ impl Collector {
             self.take_snapshot(&pause, cycle);
             self.verify_concurrent(&pause, cycle);
             self.end_marking(&pause, cycle);
+            self.keep_dead(&pause, cycle);
         });
         self.account(&pause, cycle);
         self.set_goal(&pause, cycle);

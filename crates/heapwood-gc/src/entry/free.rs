@@ -116,16 +116,23 @@ impl Mutator {
             stores.note(state.space(), ObjectRef::new(object.get()), object, span.object_bytes() / WORD);
         }
         // What was shaded keeps its words and its memory until the marking ends.
-        if self.barrier().is_concurrent_marking()
+        let read = self.barrier().is_concurrent_marking()
             && state.space().is_old(object)
-            && !state.faults().fails(Fault::FreedAtOnce)
-        {
-            self.owned().free_later(object)?;
-            state.marking_log().note_freed(object.get());
-            return Ok(());
+            && !state.faults().fails(Fault::FreedAtOnce);
+        let owner = self.owned();
+        match (state.quarantine(), read) {
+            (Some(quarantine), _) => {
+                // SAFETY: contract 1.
+                quarantine.note_freed(unsafe { owner.free_and_keep(object, read) }?);
+            }
+            (None, true) => owner.free_later(object)?,
+            // SAFETY: contract 1.
+            (None, false) => unsafe { owner.free(object, false) }?,
         }
-        // SAFETY: contract 1.
-        unsafe { self.owned().free(object, false) }.map_err(Refusal::from)
+        if read {
+            state.marking_log().note_freed(object.get());
+        }
+        Ok(())
     }
 
     /// An active marking may have to follow paths through an object that it has not scanned: so an object that is about to be freed is

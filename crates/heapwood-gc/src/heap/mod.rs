@@ -30,14 +30,14 @@ use crate::mutator::Mutator;
 use crate::observe::Verify;
 use crate::policy::GoalPacer;
 use crate::process::{
-    Forker, Forks, explain_faults, forget_ended, forking, handle, has_membarrier, keep_addresses,
-    protected_chunks, record,
+    Forker, Forks, checked_heaps, explain_faults, forget_ended, forking, handle, has_membarrier,
+    keep_addresses, protected_chunks, record,
 };
 use crate::roots::{MAX_HANDLES, Roots};
 use crate::settings::options::{Config, Stop};
 use crate::state::barrier_bits::YOUNG;
 use crate::state::remembered::RememberedSet;
-use crate::state::{AmbiguousWords, State, StoreLog};
+use crate::state::{AmbiguousWords, Quarantine, State, StoreLog};
 use crate::weak::ephemerons::Ephemerons;
 use core::mem::{ManuallyDrop, offset_of};
 use core::ops::Deref;
@@ -84,6 +84,7 @@ impl Drop for HeapBox {
         self.heap.background.end();
         self.heap.marker().end();
         self.heap.forker.end();
+        checked_heaps().end(&self.heap.state);
         if self.heap.mutators() != 0 {
             return;
         }
@@ -138,6 +139,7 @@ impl Heap {
                 limit: config.limit,
                 huge_pages: config.huge_pages,
                 clobber: config.verify,
+                keep_freed: config.verify,
                 protect_arenas: (config.verify || config.arena_faults).then(protected_chunks),
                 single_cells: config.stress,
             },
@@ -160,8 +162,14 @@ impl Heap {
         // Where signals stop threads there are no young collections and no markings beside the program: nothing needs a barrier.
         let needs_barrier = config.stop == Stop::Polls;
         let stores = (config.verify && needs_barrier).then(|| StoreLog::new(kernel, &space)).transpose()?;
+        let quarantine = config.verify.then(|| {
+            // A bounded heap keeps room for the program.
+            let most = config.limit.unwrap_or(usize::MAX).min(space.most_bytes()) / 4;
+            Quarantine::new(kernel, &space, config.quarantine.min(most))
+        });
+        let checks = (stores, quarantine.transpose()?);
         let heap = Heap {
-            state: State::new(space, goal, &config, stores, remembered, ephemerons, forking()),
+            state: State::new(space, goal, &config, checks, remembered, ephemerons, forking()),
             collector: Collector::new(roots, work, pacer, &config, verify),
             background: Background::new(SlowWork::new(kernel), kernel),
             config,
@@ -180,6 +188,9 @@ impl Heap {
         // SAFETY: as above.
         unsafe { heap.forker.begin(NonNull::from(&**heap as &dyn Forks)) };
         heap.state.alone().begin(has_membarrier());
+        if heap.state.verifies() {
+            checked_heaps().begin(&heap.state);
+        }
         Ok(HeapBox { heap })
     }
 

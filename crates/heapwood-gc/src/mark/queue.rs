@@ -137,7 +137,7 @@ impl<'h, M: Mode> Marker<'h, M> {
             words: state.ambiguous_words(),
             is_exact: !state.ambiguous_words().has_interior(),
             // A dead object may refer to a freed one, and a dead old object or a stray word may keep the dead object.
-            may_dangle: !M::Scope::SNAPSHOT && space.has_explicit_frees(),
+            may_dangle: !M::Scope::SNAPSHOT && space.may_dangle(),
             overflows: 0,
             live_bytes: 0,
             live_objects: 0,

@@ -3,19 +3,23 @@
 
 use crate::mark::report_edges;
 use core::ops::Range;
-use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Shape, Space};
+use heapwood_heap::{Address, MOST_UNROLLED, ObjectRef, ScanKind, Shape, Space, Span};
 use heapwood_layout::{Program, WORD};
 
 /// The shape of the object at an address, or of the arena chunk.
 pub(crate) fn shape_of(space: &Space, object: usize) -> Option<&Shape> {
-    let span = space.find_span(Address::new(object))?;
+    Some(shape_in(space, space.find_span(Address::new(object))?, object))
+}
+
+/// The shape of an object of a span.
+pub(super) fn shape_in<'s>(space: &'s Space, span: &Span, object: usize) -> &'s Shape {
     let shape = space.layouts().shape(span.shape());
     if shape.kind() != ScanKind::Numbered {
-        return Some(shape);
+        return shape;
     }
     // SAFETY: the object lies in a span of such a shape.
     let entry = unsafe { space.numbered_entry(ObjectRef::new(object)) };
-    Some(space.layouts().shape(entry.shape()))
+    space.layouts().shape(entry.shape())
 }
 
 /// An edge of an object.
@@ -75,14 +79,32 @@ pub(super) fn for_each_edge(
 }
 
 /// Calls `f` with each word of an object that is a pointer by its layout.
-pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, mut f: impl FnMut(usize)) {
-    let Some(shape) = shape_of(space, object) else { return };
+pub(crate) fn for_each_slot(space: &Space, object: usize, bytes: usize, f: impl FnMut(usize)) {
+    if let Some(shape) = shape_of(space, object) {
+        for_each_slot_of(space, shape, object, bytes, f);
+    }
+}
+
+/// The same, of an object of this shape.
+pub(super) fn for_each_slot_of(
+    space: &Space,
+    shape: &Shape,
+    object: usize,
+    bytes: usize,
+    mut f: impl FnMut(usize),
+) {
     let bit = |mask: &[u64; 4], i: usize| i < 256 && mask[i / 64] >> (i % 64) & 1 == 1;
     let words = bytes / WORD;
     match shape.kind() {
         ScanKind::Pair | ScanKind::Mask | ScanKind::WideMask => {
-            for i in (0..words.min(256)).filter(|&i| bit(&shape.mask, i)) {
-                f(object + i * WORD);
+            for (index, mut bits) in shape.mask.into_iter().enumerate() {
+                while bits != 0 {
+                    let i = index * 64 + bits.trailing_zeros() as usize;
+                    bits &= bits - 1;
+                    if i < words {
+                        f(object + i * WORD);
+                    }
+                }
             }
         }
         ScanKind::Slice => {

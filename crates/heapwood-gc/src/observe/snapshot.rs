@@ -224,6 +224,7 @@ mod tests {
             limit: None,
             huge_pages: false,
             clobber: false,
+            keep_freed: false,
             protect_arenas: None,
             single_cells: false,
         };

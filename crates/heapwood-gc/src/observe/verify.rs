@@ -23,17 +23,18 @@
 //! - A chunk that an arena released during a concurrent marking belongs to no arena, and references to it are allowed.
 
 use super::second_marking::{Floating, SecondMarking};
-use super::slots::{for_each_edge, for_each_slot};
+use super::slots::{for_each_edge, for_each_slot_of, shape_in};
 use super::walk::for_each_root;
 use super::walk::{ObjectSet, Walk, no_memory};
 use crate::arenas::log::ArenaLog;
 use crate::pause::Pause;
 use crate::roots::Source;
+use crate::state::{FreedBy, State};
 use crate::weak::verify::{check_ephemerons, count_keys};
 use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use heapwood_heap::{Address, Collection, MarkedArenaChunk, ObjectRef, Space};
+use heapwood_heap::{Address, Collection, MarkedArenaChunk, ObjectRef, ScanKind, Space};
 use heapwood_layout::WORD;
 use heapwood_os::diagnose::message::{corrupt, write_line};
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
@@ -87,22 +88,27 @@ impl Verify {
     /// Finds slots with invalid values, and slots that changed without the barrier. The heap is stopped, flushed and
     /// swept.
     pub(crate) fn before_marking(&self, pause: &Pause<'_>) {
-        let (space, world, stores) = (pause.space(), pause.world(), pause.state().stores());
+        let (state, space, world) = (pause.state(), pause.space(), pause.world());
+        let stores = state.stores();
         self.commit(space);
         stores.inspect(|stores| stores.begin_checks(space));
         for_each_root(pause, |what, at, value| {
-            if let Some(wrong) = Wrong::about(space, value) {
+            if let Some(wrong) = Wrong::about(state, value) {
                 corrupt(format_args!("{what} at {at:#x} holds {value:#x}, {wrong}"));
             }
         });
         let (frees, promised) = (space.has_explicit_frees(), space.arenas().were_promised());
-        world.for_each_object(|object, bytes| {
-            // The copy has only objects that survived the last collection.
-            let is_old = world.is_allocated(object);
-            let object = object.get();
+        // The copy has only objects that survived the last collection.
+        world.for_each_object_in_spans(|object, span, is_old| {
+            let (object, bytes) = (object.get(), span.object_bytes());
+            let shape = shape_in(space, span, object);
             // Of an arena chunk, it has the part that existed then.
-            let seen = space.arenas().find_chunk(Address::new(object)).map_or(usize::MAX, MarkedArenaChunk::seen);
-            for_each_slot(space, object, bytes, |slot| {
+            let seen = match shape.kind() {
+                ScanKind::Arena => space.arenas().find_chunk(Address::new(object)).map(MarkedArenaChunk::seen),
+                _ => None,
+            };
+            let seen = seen.unwrap_or(usize::MAX);
+            for_each_slot_of(space, shape, object, bytes, |slot| {
                 let is_old = is_old && slot < seen;
                 let index = (slot - space.base().get()) / WORD;
                 // SAFETY: the slot lies in an object of a stopped heap.
@@ -110,8 +116,9 @@ impl Verify {
                 let word = (slot - object) / WORD;
                 // A dead object that was not collected yet may refer to a cell that the program freed and another
                 // object now has.
-                if !(frees || promised && Wrong::is_in_arena(space, now)) {
-                    check_slot(space, slot, (object, bytes), now);
+                let is_right = || now == 0 || world.has_old_object(Address::new(now));
+                if !(frees || is_right() || promised && Wrong::is_in_arena(state, now)) {
+                    check_slot(state, slot, (object, bytes), now);
                 }
                 // SAFETY: the copy is committed up to the committed end.
                 let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
@@ -133,7 +140,7 @@ impl Verify {
                 for_each_root(pause, |_, _, value| reach(value));
             };
             let walked = self.walk.run((space, &self.reached), from_roots, |slot, object, value| {
-                check_slot(space, slot, object, value);
+                check_slot(state, slot, object, value);
             });
             walked.unwrap_or_else(|e| no_memory(e));
         }
@@ -184,14 +191,23 @@ impl Verify {
     pub(crate) fn after_marking(&self, pause: &Pause<'_>, kind: Collection, exact: bool) {
         let (space, world, stores) = (pause.space(), pause.world(), pause.state().stores());
         let is_missed = |addr: usize| {
+            if addr == 0 || world.has_old_object(Address::new(addr)) {
+                return false;
+            }
             let marked_as = space
                 .contains(Address::new(addr))
                 .then(|| space.arenas().marked_as(Address::new(addr)))
                 .flatten();
             let is_abandoned =
                 || space.arenas().find_chunk(Address::new(addr)).is_some_and(MarkedArenaChunk::is_abandoned);
-            marked_as.is_some_and(|object| !world.is_allocated(ObjectRef::new(object.get())))
-                && !is_abandoned()
+            // A dead object that is kept has its bit.
+            let is_dead = |object: Address| {
+                let by =
+                    || pause.state().quarantine().and_then(|quarantine| quarantine.freed_by(space, object));
+                !world.is_allocated(ObjectRef::new(object.get()))
+                    || matches!(by(), Some(FreedBy::Collection(_)))
+            };
+            marked_as.is_some_and(is_dead) && !is_abandoned()
         };
         for_each_root(pause, |from, at, addr| {
             if is_missed(addr) {
@@ -218,25 +234,23 @@ impl Verify {
             };
             self.walk.run((space, &self.reached), from_roots, check).unwrap_or_else(|e| no_memory(e));
         }
-        world.for_each_span(|_, span| {
-            let bytes = span.object_bytes();
-            for object in span.iter().filter(|&object| world.is_allocated(object)).map(ObjectRef::get) {
-                if exact || !frees {
-                    for_each_slot(space, object, bytes, |slot| {
-                        // SAFETY: the slot lies in an object of a stopped heap.
-                        let value = unsafe { (slot as *const usize).read() };
-                        // An object that a stray word keeps may refer to the place of a large object that the program
-                        // freed.
-                        if !(frees && value.is_multiple_of(PAGE_SIZE)) {
-                            check(slot, (object, bytes), value);
-                        }
-                    });
-                }
-                // SAFETY: the copy is committed up to the committed end; the object is not written while stopped.
-                unsafe {
-                    let copy = self.copy.at((object - space.base().get()) / WORD);
-                    copy.copy_from_nonoverlapping(object as *const usize, bytes / WORD);
-                }
+        world.for_each_old_object(|object, span| {
+            let (object, bytes) = (object.get(), span.object_bytes());
+            if exact || !frees {
+                for_each_slot_of(space, shape_in(space, span, object), object, bytes, |slot| {
+                    // SAFETY: the slot lies in an object of a stopped heap.
+                    let value = unsafe { (slot as *const usize).read() };
+                    // An object that a stray word keeps may refer to the place of a large object that the program
+                    // freed.
+                    if !(frees && value.is_multiple_of(PAGE_SIZE)) {
+                        check(slot, (object, bytes), value);
+                    }
+                });
+            }
+            // SAFETY: the copy is committed up to the committed end; the object is not written while stopped.
+            unsafe {
+                let copy = self.copy.at((object - space.base().get()) / WORD);
+                copy.copy_from_nonoverlapping(object as *const usize, bytes / WORD);
             }
         });
         stores.inspect(|stores| stores.clear(space));
@@ -249,8 +263,8 @@ impl Verify {
 }
 
 /// Ends the process if a slot of an object (its address and bytes) holds an invalid value.
-fn check_slot(space: &Space, slot: usize, (object, bytes): (usize, usize), value: usize) {
-    if let Some(wrong) = Wrong::about(space, value) {
+fn check_slot(state: &State, slot: usize, (object, bytes): (usize, usize), value: usize) {
+    if let Some(wrong) = Wrong::about(state, value) {
         let word = (slot - object) / WORD;
         corrupt(format_args!(
             "word {word} of the object at {object:#x} ({bytes} bytes) holds {value:#x}, {wrong}"
@@ -286,19 +300,19 @@ impl fmt::Display for Unmarked {
 enum Wrong {
     NoSpan,
     FreedByProgram,
-    Free,
+    Free { number: Option<u64> },
     Inside { object: usize, bytes: usize },
     InArena { number: u64 },
 }
 
 impl Wrong {
-    fn is_in_arena(space: &Space, value: usize) -> bool {
-        matches!(Wrong::about(space, value), Some(Wrong::InArena { .. }))
+    fn is_in_arena(state: &State, value: usize) -> bool {
+        matches!(Wrong::about(state, value), Some(Wrong::InArena { .. }))
     }
 
     /// `None` if the value is null, lies outside the heap, or is an object's address. The heap is stopped and flushed.
-    fn about(space: &Space, value: usize) -> Option<Wrong> {
-        let value = Address::new(value);
+    fn about(state: &State, value: usize) -> Option<Wrong> {
+        let (space, value) = (state.space(), Address::new(value));
         if !space.contains(value) {
             return None;
         }
@@ -308,9 +322,12 @@ impl Wrong {
         match space.find(value) {
             Some(object) if Address::from(object.base) == value => None,
             Some(object) => Some(Wrong::Inside { object: object.base.get(), bytes: object.bytes }),
-            None if space.is_freed(ObjectRef::new(value.get())) => Some(Wrong::FreedByProgram),
-            None if space.find_span(value).is_some() => Some(Wrong::Free),
-            None => Some(Wrong::NoSpan),
+            None => Some(match state.quarantine().and_then(|quarantine| quarantine.freed_by(space, value)) {
+                Some(FreedBy::Program) => Wrong::FreedByProgram,
+                Some(FreedBy::Collection(number)) => Wrong::Free { number: Some(number) },
+                None if space.find_span(value).is_some() => Wrong::Free { number: None },
+                None => Wrong::NoSpan,
+            }),
         }
     }
 }
@@ -327,7 +344,10 @@ impl fmt::Display for Wrong {
                 f,
                 "where arena {number} was, which has been closed or emptied with the promise that nothing refers to it: clear references before"
             ),
-            Wrong::Free => write!(f, "where the object was freed: {KEPT}"),
+            Wrong::Free { number: None } => write!(f, "where the object was freed: {KEPT}"),
+            Wrong::Free { number: Some(number) } => {
+                write!(f, "where the object was freed by collection {number}: {KEPT}")
+            }
             Wrong::Inside { object, bytes } => write!(
                 f,
                 "which points into the object at {object:#x} ({bytes} bytes): a pointer slot holds an object's first byte"

@@ -16,6 +16,7 @@
 //!
 //! Invariant: a thread with mutators has a value of the key; an installed handler finds the action that it replaced.
 
+pub(crate) mod checked;
 pub(crate) mod fork;
 
 use crate::error::{HeapError, Refusal};
@@ -23,13 +24,14 @@ use crate::lock_order;
 use crate::mutator::Mutator;
 use crate::mutator::interrupt::mark;
 use crate::mutator::thread_record::ThreadRecord;
+use checked::{CheckedHeaps, StalePointer};
 use core::cell::{Cell, UnsafeCell};
 use core::ffi::{c_int, c_void};
 use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use core::time::Duration;
-use heapwood_heap::ProtectedChunks;
+use heapwood_heap::{Address, ProtectedChunks};
 use heapwood_os::diagnose::message::write_line;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::process::fork::at_fork;
@@ -45,12 +47,32 @@ static ENDS: ThreadValue = unsafe { ThreadValue::new(thread_ends) };
 /// Called for a thread that ends attached.
 static AT_END: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 
+/// The heaps in verify mode.
+static CHECKED: CheckedHeaps = CheckedHeaps::none();
+
 /// Not 0 while the process forks.
 static FORKING: AtomicU32 = AtomicU32::new(0);
 
 thread_local! {
     // It has no destructor, so it can be used until the thread has ended.
     static RECORD: ThreadRecord<Mutator> = const { ThreadRecord::new(&FORKING) };
+}
+
+/// The heaps in verify mode.
+pub(crate) fn checked_heaps() -> &'static CheckedHeaps {
+    &CHECKED
+}
+
+/// Whether a heap of the process is in verify mode: then [`stale_pointer`] may find something.
+#[inline(always)]
+pub fn may_find_stale_pointers() -> bool {
+    CHECKED.are_there()
+}
+
+/// What is wrong with the address of an object, of any heap in verify mode, if that was freed and its memory is not in use again. It
+/// takes no lock.
+pub fn stale_pointer(object: NonNull<u8>) -> Option<StalePointer> {
+    CHECKED.stale_pointer(Address::from(object.as_ptr()))
 }
 
 /// The calling thread's record, which lives as long as the thread.

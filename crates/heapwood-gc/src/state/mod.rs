@@ -13,6 +13,7 @@ mod marking_log;
 mod marking_requests;
 mod marking_threads;
 mod posted_pause;
+mod quarantine;
 pub(crate) mod remembered;
 pub(crate) mod rescan_set;
 mod store_log;
@@ -30,6 +31,8 @@ pub(crate) use marking_log::{CHUNK_ENTRIES, Chunk, ChunkMemory, MarkingLog, Shad
 pub(crate) use marking_requests::{MarkingRequest, MarkingRequests};
 pub(crate) use marking_threads::MarkingThreads;
 pub(crate) use posted_pause::{MarkerPause, PostedPause};
+pub use quarantine::FreedBy;
+pub(crate) use quarantine::Quarantine;
 pub(crate) use store_log::StoreLog;
 pub(crate) use wakeup::Wakeup;
 
@@ -67,8 +70,8 @@ pub(crate) struct State {
     stress: Option<Generational>,
     /// The store log, in verify mode.
     stores: Option<StoreLog>,
-    /// The heap is in verify mode.
-    verifies: bool,
+    /// The quarantine of freed objects, in verify mode.
+    quarantine: Option<Quarantine>,
     /// The signal that stops its threads, unless they poll.
     stop_signal: Option<i32>,
     interruptions: Interruptions,
@@ -109,7 +112,7 @@ impl State {
         space: Space,
         goal: usize,
         config: &Config,
-        stores: Option<StoreLog>,
+        (stores, quarantine): (Option<StoreLog>, Option<Quarantine>),
         remembered: RememberedSet,
         ephemerons: Ephemerons,
         forking: &'static AtomicU32,
@@ -129,7 +132,7 @@ impl State {
             marking_threads: MarkingThreads::new(),
             cycles: Cycles::new(goal),
             stress: config.stress.then_some(config.generational),
-            verifies: config.verify,
+            quarantine,
             stop_signal: config.signal(),
             interruptions: Interruptions::default(),
             stores,
@@ -294,7 +297,13 @@ impl State {
     /// Whether it is in verify mode.
     #[inline(always)]
     pub(crate) fn verifies(&self) -> bool {
-        self.verifies
+        self.quarantine.is_some()
+    }
+
+    /// The quarantine of freed objects, in verify mode.
+    #[inline(always)]
+    pub(crate) fn quarantine(&self) -> Option<&Quarantine> {
+        self.quarantine.as_ref()
     }
 
     /// The signal that stops its threads; `None` if they poll.

@@ -180,6 +180,31 @@ impl<'m> Owner<'m> {
         if freed.set(object.get()) { Ok(()) } else { Err(Refusal::FreedTwice { address: object }) }
     }
 
+    /// Frees an object whose memory nobody is to have until a full collection [lets it go](crate::Stopped::for_each_dead); returns its
+    /// bytes. It is filled now if nothing has to `read` it any more.
+    ///
+    /// # Errors
+    /// As [`free`](Owner::free).
+    ///
+    /// # Safety
+    /// 1. As for [`free`](Owner::free); but with `read` a marking may read the object until it ends.
+    pub unsafe fn free_and_keep(&self, object: Address, read: bool) -> Result<usize, Refusal> {
+        let (heap, place) = (self.heap(), self.place_to_free_from(object)?);
+        heap.freed.note();
+        if !heap.freed.set(object.get()) {
+            return Err(Refusal::FreedTwice { address: object });
+        }
+        if !heap.marks.is_allocated(object.get()) {
+            // SAFETY: the bit that was set just now makes the cell this thread's, as in `free_and_chain`.
+            unsafe { heap.marks.set_allocated(object.get()) };
+        }
+        if !read {
+            // SAFETY: contract 1.
+            unsafe { (object.get() as *mut u8).write_bytes(CLOBBER, place.span.object_bytes()) };
+        }
+        Ok(place.span.object_bytes())
+    }
+
     /// The place of an object that the program frees, which may have been freed before.
     fn place_to_free_from(&self, object: Address) -> Result<Place<'m>, Refusal> {
         let nothing = Refusal::NoObject { address: object };

@@ -83,6 +83,7 @@ impl World {
             limit: None,
             huge_pages: false,
             clobber: false,
+            keep_freed: false,
             protect_arenas: None,
             single_cells: false,
         };

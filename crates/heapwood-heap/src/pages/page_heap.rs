@@ -106,6 +106,10 @@ impl PageHeap {
             pages: CachePadded(SharedPages::new(kernel, reservation)?),
             external: CachePadded::default(),
         };
+        if config.keep_freed {
+            // The bits are committed as the heap grows.
+            heap.freed.begin_use();
+        }
         Ok((heap, GrowthToken { touched: FirstTouch::new(), pages_wanted: false }))
     }
 

@@ -42,6 +42,8 @@ pub(crate) struct Sweeper {
     collections_off: AtomicU32,
     /// Freed memory is filled.
     pub(crate) clobber: bool,
+    /// What the program frees keeps its cell.
+    keeps_freed: bool,
     /// Freed arena chunks are protected.
     pub(crate) protect: bool,
 }
@@ -57,8 +59,14 @@ impl Sweeper {
             dangling_marks: AtomicBool::new(false),
             collections_off: AtomicU32::new(0),
             clobber: config.clobber,
+            keeps_freed: config.keep_freed,
             protect: config.protect_arenas.is_some(),
         })
+    }
+
+    /// Whether what the program frees keeps its cell.
+    pub(crate) fn keeps_freed(&self) -> bool {
+        self.keeps_freed
     }
 
     /// Adds a mutator's account to the counters and times.

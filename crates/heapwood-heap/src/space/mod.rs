@@ -189,7 +189,12 @@ impl Space {
         self.heap().freed.were_noted()
     }
 
-    /// Whether the program has freed the object at an address itself, and its memory is not in use again.
+    /// Whether there may be edges to memory that is free.
+    pub fn may_dangle(&self) -> bool {
+        self.has_explicit_frees() || self.sweeper.keeps_freed()
+    }
+
+    /// Whether the program has freed the object at an address itself, and its memory is not in use again; or a dead one is kept there.
     pub fn is_freed(&self, object: ObjectRef) -> bool {
         self.contains(object.into()) && self.heap().freed.is_freed(object.get())
     }

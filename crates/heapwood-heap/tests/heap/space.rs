@@ -18,6 +18,7 @@ pub(crate) const CONFIG: SpaceConfig = SpaceConfig {
     limit: None,
     huge_pages: false,
     clobber: false,
+    keep_freed: false,
     protect_arenas: None,
     single_cells: false,
 };

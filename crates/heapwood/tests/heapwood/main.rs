@@ -14,6 +14,7 @@ mod limits;
 mod references;
 mod roots;
 mod slices;
+mod stale;
 mod threads;
 mod ui;
 mod weak;

@@ -43,6 +43,16 @@ impl Collector {
         }
     }
 
+    /// In verify mode what is dead is kept for some time. This follows the end of a concurrent marking, which may have marked what the
+    /// program freed meanwhile.
+    pub(in crate::collect) fn keep_dead(&self, pause: &Pause<'_>, cycle: &Cycle<'_>) {
+        let (state, kind) = (pause.state(), cycle.collection());
+        if let Some(quarantine) = state.quarantine() {
+            let number = state.cycles().collections() + 1;
+            quarantine.take((pause.space(), pause.world()), kind, number, cycle.cause.wants_room());
+        }
+    }
+
     pub(in crate::collect) fn verify_after_marking(&self, pause: &Pause<'_>, cycle: &Cycle<'_>) {
         self.snapshots().after_marking(pause.space(), pause.world());
         pause.state().faults().free_survivors(pause.world());

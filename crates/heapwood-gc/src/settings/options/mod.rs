@@ -127,6 +127,10 @@ macro_rules! options_list {
             /// (`concurrent`), and a young one ends earlier, and keeps what it has not looked at. With `off` throughput
             /// alone counts, and all full ones mark in stops; with 0 none does.
             max_pause: u64 = 5_000_000, Time 0..=u64::MAX, Everyone;
+
+            /// In verify mode: how many bytes of freed objects are kept, so that a stale pointer leads to no new object. At most a
+            /// quarter of a limit. With 0 memory is used again at once.
+            quarantine: usize = 256 << 20, Bytes 0..=u64::MAX, Everyone;
         }
     };
 }

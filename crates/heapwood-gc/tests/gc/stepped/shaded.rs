@@ -90,7 +90,7 @@ fn freed_objects_beyond_the_bound_wait_for_the_next_full_collection() {
     const NODES: usize = 12_000;
     for (generational, verifies) in [(ALWAYS, false), (OFF, false), (ALWAYS, true), (OFF, true)] {
         let usual = PRECISE.min_heap(256 << 20).background_release(false).generational(generational);
-        let heap = heap(usual.verify(verifies));
+        let heap = heap(usual.verify(verifies).quarantine(0));
         let mutator = attach(&heap);
         let words = heap.types().register(&TypeDescriptor::conservative(100 * WORD).unwrap()).unwrap();
         let (mut roots, table, nodes) = table(&heap, &mutator, NODES);

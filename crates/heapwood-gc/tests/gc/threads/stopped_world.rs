@@ -137,7 +137,7 @@ fn no_ordinary_allocator_is_called_while_the_world_is_stopped() {
     let configs = [
         base,
         base.conservative_stacks(true),
-        base.verify(true),
+        base.verify(true).quarantine(0),
         base.stress(true),
         base.mark_stack(1),
         base.limit(64 << 20),

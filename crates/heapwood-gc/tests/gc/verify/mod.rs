@@ -2,6 +2,7 @@
 
 mod frees;
 mod misuse;
+mod quarantine;
 mod stores;
 
 use heapwood_gc_testing::*;

@@ -1,0 +1,94 @@
+//! Pointers kept where no collection looks: in verify mode the first read of such an object says which collection freed it. The read
+//! looks in builds with debug assertions.
+#![cfg(debug_assertions)]
+
+use crate::common::{Node, VERIFY, heap, list, node, panic_message, scrub};
+use heapwood::{Config, Gc, Mutator};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::hint::black_box;
+
+const MANY: u64 = 1000;
+
+thread_local! {
+    static KEPT: RefCell<Vec<Gc<Node>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Reads objects again that were kept somewhere.
+type Read = Box<dyn Fn() -> u64>;
+
+fn nodes(m: &Mutator) -> impl Iterator<Item = Gc<Node>> + '_ {
+    (0..MANY).map(|value| node(m, value, None))
+}
+
+/// Keeps many there, and returns what reads them.
+type Keep = fn(&Mutator) -> Read;
+
+/// Where programs keep pointers to objects, and no collection looks.
+const PLACES: [(&str, Keep); 9] = [
+    ("Vec", |m| {
+        let kept: Vec<_> = nodes(m).collect();
+        Box::new(move || kept.iter().map(|node| node.value).sum())
+    }),
+    ("Box", |m| {
+        let kept: Vec<_> = nodes(m).map(Box::new).collect();
+        Box::new(move || kept.iter().map(|node| node.value).sum())
+    }),
+    ("HashMap", |m| {
+        let kept: HashMap<_, _> = nodes(m).map(|node| (node.value, node)).collect();
+        Box::new(move || kept.values().map(|node| node.value).sum())
+    }),
+    ("BTreeMap", |m| {
+        let kept: BTreeMap<_, _> = nodes(m).map(|node| (node.value, node)).collect();
+        Box::new(move || kept.values().map(|node| node.value).sum())
+    }),
+    ("thread_local", |m| {
+        KEPT.with_borrow_mut(|kept| kept.extend(nodes(m)));
+        Box::new(|| KEPT.take().iter().map(|node| node.value).sum())
+    }),
+    ("closures", |m| {
+        let kept: Vec<_> = nodes(m).map(|node| Box::new(move || node.value) as Read).collect();
+        Box::new(move || kept.iter().map(|read| read()).sum())
+    }),
+    ("channel", |m| {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        nodes(m).for_each(|node| sender.send(node).unwrap());
+        Box::new(move || receiver.try_iter().map(|node| node.value).sum())
+    }),
+    ("the head of a list in a Box", |m| {
+        let kept = Box::new(list(m, MANY));
+        Box::new(move || {
+            let first = *kept;
+            std::iter::successors(first, |node| node.next.get()).map(|node| node.value).sum()
+        })
+    }),
+    ("Rc", |m| {
+        let kept = std::rc::Rc::new(RefCell::new(nodes(m).collect::<Vec<_>>()));
+        Box::new(move || kept.borrow().iter().map(|node| node.value).sum())
+    }),
+];
+
+/// What is said when they are read after as many bytes were allocated as a program allocates soon.
+fn said(config: Config, place: Keep) -> String {
+    let heap = heap(config);
+    let m = heap.attach().unwrap();
+    let read = place(&m);
+    scrub();
+    for value in 0..200_000 {
+        black_box(node(&m, value, None));
+    }
+    assert!(heap.stats().collections > 1);
+    panic_message(|| assert_ne!(black_box(read()), 0))
+}
+
+#[test]
+fn a_read_of_an_object_that_a_collection_freed_says_so() {
+    for (name, place) in PLACES {
+        let said = said(VERIFY, place);
+        let says = said.starts_with("a Gc<heapwood::common::Node> leads to 16 bytes at 0x");
+        assert!(
+            says && said.contains("that collection ") && said.contains("keep it in an object"),
+            "{name}: {said}"
+        );
+    }
+}
