@@ -13,8 +13,9 @@
  *     HW_EINVAL where a status is returned. why may always be NULL.
  *   - A parameter slot or slots is the address of variables that hold pointers: pass &node->left, no cast.
  *   - Structs begin with their size, so that programs and libraries of different versions work together.
- *   - No function exits or unwinds. Standard error gets only reports of verify mode, hw_options_env and the option trace, of
- *     threads that do not answer a stop signal, and of a corrupt heap, which then aborts.
+ *   - No function exits or unwinds, but hw_check in verify mode. Standard error gets only reports of verify mode,
+ *     hw_options_env and the option trace, of threads that keep a collection waiting (option report_wait), and of a corrupt
+ *     heap, which then aborts.
  *   - "May collect": when the function returns, an object that no root led to may be gone.
  *   - HW_ESTATE: the heap cannot be used here: in a trace function, inside hw_call_blocking, on another thread than the
  *     mutator's, after hw_detach; collections also not on a stack that the heap does not know.
@@ -131,8 +132,8 @@ const hw_error *hw_last_error(const hw_mutator *m);
 #define HW_CONCURRENT_OFF 0u
 #define HW_CONCURRENT_AUTO 1u
 #define HW_CONCURRENT_ON 2u
-/* The option max_pause: throughput alone counts. */
-#define HW_MAX_PAUSE_OFF UINT64_MAX
+/* An option that is a time, off: max_pause, where throughput alone counts; report_wait. */
+#define HW_TIME_OFF UINT64_MAX
 /* The option stop: how collections stop threads. */
 #define HW_STOP_POLLS 0u
 #define HW_STOP_SIGNALS 1u
@@ -208,11 +209,14 @@ typedef struct hw_options {
     uint32_t concurrent;
     /* The longest pause that is wanted: a full collection that would stop the program for longer marks beside it
        (concurrent), and a young one ends earlier, and keeps what it has not looked at. In nanoseconds, or
-       HW_MAX_PAUSE_OFF. Default: 5 ms. */
+       HW_TIME_OFF. Default: 5 ms. */
     uint64_t max_pause;
     /* In verify mode: how many bytes of freed objects are kept, so that a stale pointer leads to no new object.
        Default: 256 MiB. */
     uint64_t quarantine;
+    /* Say on standard error which thread keeps a collection waiting, when it has waited so long, and again at each
+       minute. In nanoseconds, or HW_TIME_OFF. Default: 10 s. */
+    uint64_t report_wait;
 } hw_options;
 /* end: options */
 
@@ -590,6 +594,20 @@ hw_status hw_free(hw_mutator *m, void *object);
  * none, or in an arena. It finds each object that the calling thread can know of, whichever thread has made it, and none
  * that was freed or that a collection has found dead. */
 void *hw_base(hw_mutator *m, const void *address, size_t *size);
+
+/* -------------------------------------------------------------------------------------------- stale pointers -- */
+
+/* Returns object. If that is the first byte of an object that was freed, by a collection that found nothing leading to it
+ * or by hw_free, and its memory is not in use again, the process ends with a sentence that says so. Any heap in verify
+ * mode knows, for as long as the option quarantine says; without one this costs a call and a load. Any thread. */
+void *hw_check(const void *object);
+
+/* HW_AT(node)->left checks node so where the program is compiled with HW_CHECKED defined, and costs nothing elsewhere. */
+#ifdef HW_CHECKED
+#define HW_AT(object) ((__typeof__(object))hw_check(object))
+#else
+#define HW_AT(object) (object)
+#endif
 
 /* ------------------------------------------------------------------------------------------ stores of pointers -- */
 

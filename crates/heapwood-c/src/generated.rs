@@ -72,7 +72,7 @@ fn in_c(option: &OptionInfo) -> String {
         let [on, off] = TRACE_WORDS.map(|(name, trace)| format!("{name} ({})", option.show(trace as u64)));
         write!(text, " In C they are {on} and {off}.").unwrap();
     } else if option.unit == OptionUnit::Time {
-        write!(text, " In nanoseconds, or HW_MAX_PAUSE_OFF.").unwrap();
+        write!(text, " In nanoseconds, or HW_TIME_OFF.").unwrap();
     } else if option.unit != OptionUnit::Switch && option.range_text().to_string() != "any" {
         write!(text, " Range: {}.", option.range_text()).unwrap();
     }

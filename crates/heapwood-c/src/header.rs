@@ -35,7 +35,8 @@ const SOURCES: [&str; 13] = [
     include_str!("stacks.rs"),
     include_str!("threads.rs"),
 ];
-const MORE_SOURCES: [&str; 6] = [
+const MORE_SOURCES: [&str; 7] = [
+    include_str!("check.rs"),
     include_str!("status.rs"),
     include_str!("trace.rs"),
     include_str!("types.rs"),

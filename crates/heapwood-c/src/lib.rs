@@ -20,6 +20,7 @@
 //! | [`alloc`] | slow paths of allocation, arrays, lookup |
 //! | [`arena`] | arenas, except the inline functions |
 //! | [`barrier`] | stores of pointers |
+//! | [`check`] | pointers that a program is about to follow |
 //! | [`external`] | memory outside the heap that its objects own |
 //! | [`weak`] | weak references and ephemerons |
 //! | [`weak_table`] | weak tables |
@@ -31,6 +32,7 @@
 pub mod alloc;
 pub mod arena;
 pub mod barrier;
+pub mod check;
 pub mod control;
 pub mod error;
 pub mod error_report;

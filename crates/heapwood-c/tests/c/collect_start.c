@@ -57,7 +57,7 @@ int main(int argc, char **argv) {
     hw_options_init(&options);
     options.conservative_stacks = 0;
     options.concurrent = HW_CONCURRENT_ON;
-    options.max_pause = argc > 1 && strcmp(argv[1], "beside") == 0 ? 0 : HW_MAX_PAUSE_OFF;
+    options.max_pause = argc > 1 && strcmp(argv[1], "beside") == 0 ? 0 : HW_TIME_OFF;
     options.min_heap = 1 << 30;
     CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK);
     type = node_type_of(heap);

@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
     hw_options_init(&options);
     options.conservative_stacks = 0;
     options.verify = verify;
-    options.max_pause = beside ? 0 : HW_MAX_PAUSE_OFF;
+    options.max_pause = beside ? 0 : HW_TIME_OFF;
     options.min_heap = 1 << 20;
     CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK);
     type = node_type_of(heap);

@@ -120,6 +120,11 @@ fn compiler(variable: &str, usual: &str) -> Command {
 
 /// Compiles `source` (a path in the crate's directory) at this optimisation level, and returns the program.
 pub(crate) fn compile(source: &str, link: Link, level: &str) -> PathBuf {
+    compile_with(source, link, level, &[])
+}
+
+/// The same with more arguments of the compiler.
+pub(crate) fn compile_with(source: &str, link: Link, level: &str, more: &[&str]) -> PathBuf {
     let source = Path::new(CRATE).join(source);
     let cpp = source.extension().is_some_and(|e| e == "cpp");
     let mut cc = if cpp { compiler("CXX", "c++") } else { compiler("CC", "cc") };
@@ -128,7 +133,12 @@ pub(crate) fn compile(source: &str, link: Link, level: &str) -> PathBuf {
     static COMPILED: AtomicUsize = AtomicUsize::new(0);
     let number = COMPILED.fetch_add(1, Ordering::Relaxed);
     let program = Path::new(OUT).join(format!("{name}-{link:?}{level}-{}-{number}", std::process::id()));
-    cc.arg(if cpp { "-std=c++11" } else { "-std=c11" }).arg(level).arg(&source).arg("-o").arg(&program);
+    cc.arg(if cpp { "-std=c++11" } else { "-std=c11" })
+        .arg(level)
+        .args(more)
+        .arg(&source)
+        .arg("-o")
+        .arg(&program);
     let library = library();
     match link {
         Link::Static => cc.arg(library.join("libheapwood.a")),

@@ -3,3 +3,4 @@
 mod c_programs;
 mod inline_code;
 mod lisp;
+mod stale;

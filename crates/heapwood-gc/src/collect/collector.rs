@@ -16,12 +16,11 @@ use crate::mark::Marking;
 use crate::mutator::registry::{Member, Members, Registry, StopTimeout};
 use crate::mutator::{Mutator, ThreadState};
 use crate::observe::PageSnapshots;
-use crate::observe::{AwaitedThread, Record, Stats, Tracing, Verify, report_slow_thread};
+use crate::observe::{AwaitedThread, Record, SlowThreads, Stats, Tracing, Verify};
 use crate::policy::{GoalPacer, Growth, Nursery};
 use crate::roots::{CollectionPhases, Roots};
 use crate::settings::options::Config;
 use crate::state::{MarkerPause, State};
-use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -141,8 +140,7 @@ pub(crate) struct Collector {
     pub(super) sweeping: Lock<(), SWEEPING>,
     /// Stacks are scanned.
     stacks: bool,
-    /// The signal that stops threads, unless they poll.
-    signal: Option<c_int>,
+    slow_threads: SlowThreads,
     /// Collections call functions of the program: a copy of what the work has, for threads without its lock.
     calls_program: AtomicBool,
     /// A collection was, as the process forked, and has left marks.
@@ -172,7 +170,11 @@ impl Collector {
             pacer,
             sweeping: Lock::new(()),
             stacks: config.conservative_stacks,
-            signal: config.signal(),
+            slow_threads: SlowThreads {
+                signal: config.signal(),
+                verifies: config.verify,
+                after: config.report_wait,
+            },
             calls_program: AtomicBool::new(false),
             was_given_up: AtomicBool::new(false),
             wants_helpers: AtomicBool::new(false),
@@ -328,7 +330,7 @@ impl Collector {
 
     /// Whether threads are stopped by signals.
     pub(super) fn stops_by_signals(&self) -> bool {
-        self.signal.is_some()
+        self.slow_threads.signal.is_some()
     }
 
     /// Its reports.
@@ -474,7 +476,7 @@ impl Collector {
         at_most: Option<Duration>,
     ) -> Result<Option<AwaitedThread>, StopTimeout> {
         let last = members.stop(self.stops_by_signals(), at_most, |mutator, seconds| {
-            report_slow_thread(mutator.thread(), seconds, self.signal, self.verify.is_some());
+            self.slow_threads.report(mutator.thread(), seconds);
         })?;
         Ok(last.map(|(mutator, ns)| AwaitedThread { thread: mutator.thread(), ns }))
     }

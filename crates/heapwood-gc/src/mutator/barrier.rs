@@ -23,6 +23,7 @@ use core::ops::Range;
 use core::sync::atomic::Ordering;
 use heapwood_heap::{Address, ObjectRef, ScanKind, Space, Span, publication};
 use heapwood_layout::WORD;
+use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::threads::watched::AtomicUsize;
 
 impl ShadeLog for Mutator {
@@ -415,6 +416,12 @@ impl<'m> WriteBarrier<'m> {
         // stop a thread that holds the lock.
         let _no_preempt = self.0.record().no_preempt();
         if let Some(stores) = self.0.shared().stores() {
+            let quarantine = self.0.shared().quarantine();
+            if let Some(by) =
+                quarantine.and_then(|quarantine| quarantine.freed_by(self.space(), object.into()))
+            {
+                corrupt(format_args!("a store names {object:#x} as its object, which {by}"));
+            }
             stores.note(self.space(), object, slot, words);
         }
     }

@@ -38,7 +38,7 @@ pub(crate) use phases::{AwaitedThread, Moment, Times};
 pub(crate) use record::{ConcurrentTotals, Record};
 pub(crate) use second_marking::Floating;
 pub(crate) use slots::{for_each_slot, shape_of};
-pub(crate) use slow_thread::report_slow_thread;
+pub(crate) use slow_thread::SlowThreads;
 pub(crate) use snapshot::PageSnapshots;
 pub(crate) use stats::Stats;
 pub(crate) use trace_line::{RootBytes, TracedCollection};

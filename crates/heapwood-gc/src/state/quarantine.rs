@@ -9,6 +9,7 @@ use core::ops::Range;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
 use heapwood_heap::{Address, CLOBBER, Collection, GRANULE, ObjectRef, Space, Stopped};
 use heapwood_layout::WORD;
+use heapwood_os::diagnose::asan::AddressSanitizer;
 use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
 
@@ -60,6 +61,7 @@ pub(crate) struct Quarantine {
     bytes_of: MappedArray<AtomicUsize>,
     /// The oldest collection of which something is kept.
     oldest: AtomicU32,
+    sanitizer: Option<AddressSanitizer>,
     /// The bytes that are kept, and those that the program has freed since the last full collection.
     kept: AtomicUsize,
     freed: AtomicUsize,
@@ -77,6 +79,7 @@ impl Quarantine {
             committed: AtomicUsize::new(0),
             bytes_of,
             oldest: AtomicU32::new(1),
+            sanitizer: AddressSanitizer::find(),
             kept: AtomicUsize::new(0),
             freed: AtomicUsize::new(0),
         })
@@ -145,6 +148,7 @@ impl Quarantine {
                 // SAFETY: nothing leads to the object, and the heap is stopped.
                 unsafe { (cell as *mut u8).write_bytes(CLOBBER, bytes) };
                 if number >= first {
+                    self.sanitizer.inspect(|sanitizer| sanitizer.poison(cell, bytes));
                     let by = if is_programs { FreedBy::Program } else { FreedBy::Collection(number.into()) };
                     self.set_taken(cell, Taken::new(number, by));
                     took += bytes;
@@ -153,6 +157,7 @@ impl Quarantine {
             }
             let stays = taken.number() >= first;
             if !stays {
+                self.sanitizer.inspect(|sanitizer| sanitizer.unpoison(cell, bytes));
                 check_filled(cell, bytes, taken.by());
                 self.set_taken(cell, Taken(0));
             }

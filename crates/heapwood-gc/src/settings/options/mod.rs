@@ -131,6 +131,10 @@ macro_rules! options_list {
             /// In verify mode: how many bytes of freed objects are kept, so that a stale pointer leads to no new object. At most a
             /// quarter of a limit. With 0 memory is used again at once.
             quarantine: usize = 256 << 20, Bytes 0..=u64::MAX, Everyone;
+
+            /// Say on standard error which thread keeps a collection waiting, when it has waited so long, and again at each minute.
+            /// In verify mode it is said after a second, and so it is of a thread that does not answer a stop signal.
+            report_wait: u64 = 10_000_000_000, Time 0..=u64::MAX, Everyone;
         }
     };
 }

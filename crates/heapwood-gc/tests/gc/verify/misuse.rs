@@ -3,7 +3,7 @@
 
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
-use heapwood_gc::{AllocError, Attached, Heap, HeapError, Misuse, Mutator, ObjectType, slice_scan};
+use heapwood_gc::{AllocError, Attached, Config, Heap, HeapError, Misuse, Mutator, ObjectType, slice_scan};
 use heapwood_gc_testing::*;
 use heapwood_layout::{TraceContext, TypeDescriptor};
 use std::sync::mpsc::channel;
@@ -187,35 +187,37 @@ fn a_heap_outlives_the_thread_that_forgot_to_detach() {
     thread.join().unwrap();
 }
 
-/// A stop that waits for a thread that neither polls nor allocates says so in verify mode, and ends when it polls.
+/// A stop that waits for a thread that neither polls nor allocates says so, and ends when it polls.
 #[test]
 #[ignore = "of the long suite: it lasts two seconds"]
 fn a_stop_that_waits_names_the_thread() {
-    let child = Child::new().run(|| {
-        let heap = heap(PRECISE.verify(true));
-        let (ready, started) = channel();
-        let done = AtomicBool::new(false);
-        std::thread::scope(|scope| {
-            let (heap, done) = (&heap, &done);
-            scope.spawn(move || {
-                let mutator = attach(heap);
-                ready.send(()).unwrap();
-                // Two seconds without a poll.
-                std::thread::sleep(std::time::Duration::from_millis(2_000));
+    for (mode, config) in [("verify: ", PRECISE.verify(true)), ("", PRECISE.report_wait(1_000_000_000))] {
+        let child = Child::new().called(mode).run(|| wait_for_a_thread(config));
+        let says = format!("heapwood: {mode}a collection waits for thread ");
+        child.well().says(&says).says("for 1 s it has neither polled");
+    }
+}
+
+fn wait_for_a_thread(config: Config) {
+    let heap = heap(config);
+    let (ready, started) = channel();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (heap, done) = (&heap, &done);
+        scope.spawn(move || {
+            let mutator = attach(heap);
+            ready.send(()).unwrap();
+            // Two seconds without a poll.
+            std::thread::sleep(std::time::Duration::from_millis(2_000));
+            mutator.safepoint();
+            while !done.load(Ordering::SeqCst) {
                 mutator.safepoint();
-                while !done.load(Ordering::SeqCst) {
-                    mutator.safepoint();
-                }
-            });
-            started.recv().unwrap();
-            attach(heap).collect().unwrap();
-            done.store(true, Ordering::SeqCst);
+            }
         });
+        started.recv().unwrap();
+        attach(heap).collect().unwrap();
+        done.store(true, Ordering::SeqCst);
     });
-    child
-        .well()
-        .says("heapwood: verify: a collection waits for thread ")
-        .says("for 1 s it has neither polled");
 }
 
 #[test]
