@@ -159,8 +159,8 @@ typedef struct hw_options {
     /* Scan the stacks and registers of attached threads, and treat every word that looks like a pointer as one.
        Default: on. */
     uint32_t conservative_stacks;
-    /* Check the whole heap at every collection, fill freed memory, and report stores that bypassed the barrier.
-       Default: off. */
+    /* Check the whole heap at collections, fill freed memory and keep it (quarantine), and report stores that
+       bypassed the barrier. Default: off. */
     uint32_t verify;
     /* Collect at every allocation. Default: off. It is for tests and measurements of this library. */
     uint32_t stress;
@@ -365,6 +365,10 @@ hw_status hw_type_program(hw_heap *heap, size_t size, const void *program, size_
  * items ("ptr", "word", brackets), nested at most 16 deep. HW_EDESC names the wrong byte of the text, or what is wrong
  * with the type. */
 hw_status hw_type_describe(hw_heap *heap, const char *text, size_t *size, hw_type *out, hw_error *why);
+
+/* Gives a type a name for the reports of verify mode; the text is copied. Types of one layout are told apart only by
+ * names: of those the first two are kept. HW_EINVAL: no type, or no UTF-8. */
+hw_status hw_type_name(hw_heap *heap, hw_type type, const char *name, hw_error *why);
 
 /* Any aligned word of an object may be a pointer, to or into an object. */
 hw_status hw_type_conservative(hw_heap *heap, size_t size, hw_type *out, hw_error *why);

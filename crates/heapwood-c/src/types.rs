@@ -196,3 +196,34 @@ pub unsafe extern "C" fn hw_type_trace(
     // SAFETY: contract 1.
     unsafe { register(heap, describe, out, why) }
 }
+
+/// Gives a type a name for reports of verify mode.
+///
+/// # Safety
+/// 1. `heap` is NULL or exists; `why` is NULL or may be written.
+/// 2. `name` is NULL or a string that ends with a zero byte.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_type_name(
+    heap: Option<&HeapHandle>,
+    number: TypeNumber,
+    name: *const core::ffi::c_char,
+    why: *mut ErrorReport,
+) -> Status {
+    let name = || {
+        let heap = heap.ok_or(Error::Null("heap"))?;
+        let shape = heap.types.get(number)?.object.shape();
+        if name.is_null() {
+            return Err(Error::Null("name"));
+        }
+        // SAFETY: contract 2.
+        let name = unsafe { core::ffi::CStr::from_ptr(name) };
+        let name = name.to_str().map_err(|e| Error::NoText(e.valid_up_to()))?;
+        if heap.heap.config().verify {
+            // A heap has few types, and reports may come as long as the process lives.
+            heap.heap.types().name(shape, String::from(name).leak());
+        }
+        Ok(())
+    };
+    // SAFETY: contract 1.
+    unsafe { tell(heap, name(), why) }
+}

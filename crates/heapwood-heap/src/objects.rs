@@ -58,45 +58,53 @@ impl Stopped<'_> {
             if span.shape() == ShapeId::ARENA || span.shape() == ShapeId::EPHEMERON {
                 continue;
             }
-            let keep = |cell: usize| {
-                freed.set(cell);
-                if span.cell_size() == 0 {
-                    // The program may have freed it, and it has bits on both sides then.
+            let mut visit = |cell: usize| {
+                if span.cell_size() == 0 && marks.is_allocated(cell) {
+                    // A sweep clears the bit, which a free may have set of an object that no sweep has seen.
                     span.set_survived();
                 }
-                // SAFETY: it is a cell of a span, and the heap is stopped. Its mark becomes its allocation bit.
-                unsafe {
-                    match kind {
-                        Collection::Full => marks.set_marked(cell),
-                        Collection::Young => marks.set_allocated(cell),
-                    }
-                };
+                f(ObjectRef::new(cell), span.object_bytes())
             };
-            let mut visit = |cell: usize| {
-                if f(ObjectRef::new(cell), span.object_bytes()) {
-                    keep(cell);
+            let keep = |at: usize, cells: u64| {
+                if cells != 0 {
+                    freed.set_word(at, cells);
+                    // SAFETY: they are cells of a span, and the heap is stopped. Their marks become their allocation bits.
+                    unsafe {
+                        match kind {
+                            Collection::Full => marks.set_marked_word(at, cells),
+                            Collection::Young => marks.set_allocated_word(at, cells),
+                        }
+                    }
                 }
             };
             if kind == Collection::Full {
                 each_word(heap, page, span, |at, cells| {
                     let dead = marks.allocated_word(at) & !marks.marked_word(at) & cells;
-                    let kept = if again { 0 } else { dead & freed.word_at(at) };
-                    each_bit(at, dead & !kept, &mut visit);
-                    match span.cell_size() {
-                        0 => each_bit(at, kept, keep),
-                        // SAFETY: they are cells of a span with their allocation bits, and the heap is stopped.
-                        _ => unsafe { marks.set_marked_word(at, kept) },
-                    }
+                    let mut kept = if again { 0 } else { dead & freed.word_at(at) };
+                    each_bit(at, dead & !kept, |cell| kept |= bit_of(at, cell, visit(cell)));
+                    keep(at, kept);
                 });
             }
+            let (mut word, mut kept) = (heap.spans.address_of(page), 0);
             for cell in new_cells(heap, span).map(ObjectRef::get) {
+                let at = word + (cell - word) / Marks::WORD_BYTES * Marks::WORD_BYTES;
+                if at != word {
+                    keep(word, core::mem::take(&mut kept));
+                    word = at;
+                }
                 let is_alive = marks.is_allocated(cell) || kind == Collection::Full && marks.is_marked(cell);
                 if !is_alive {
-                    visit(cell);
+                    kept |= bit_of(at, cell, visit(cell));
                 }
             }
+            keep(word, kept);
         }
     }
+}
+
+/// The bit of a cell in the word of bits at `at`, if it is wanted.
+fn bit_of(at: usize, cell: usize, is_wanted: bool) -> u64 {
+    u64::from(is_wanted) << ((cell - at) / GRANULE)
 }
 
 /// The cells that were allocated in this cycle.

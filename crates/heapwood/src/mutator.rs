@@ -3,6 +3,7 @@
 
 #[cfg(doc)]
 use crate::attach::Attached;
+use crate::checked;
 use crate::gc::Gc;
 use crate::heap::{Heap, Inner};
 use crate::slice::Slice;
@@ -82,6 +83,7 @@ impl Mutator {
                 Some(shape) => shape,
                 None => self.shape_of::<T>(),
             };
+            checked::name::<T>(self.raw(), shape);
             let buffer = self.raw().buffer(shape);
             let cell = match buffer.peek(const { Kind::<T>::CELL }) {
                 Some(cell) => cell,
@@ -122,6 +124,7 @@ impl Mutator {
             Some(shape) => shape,
             None => self.raw().types().shape_for_constant(Kind::<T>::BYTES, const { &Kind::<T>::SCAN })?,
         };
+        checked::name::<T>(self.raw(), shape);
         if const { Kind::<T>::CELL != 0 } {
             let cell = self.raw().reserve(shape, const { Kind::<T>::CELL })?;
             // SAFETY: as in `alloc`.
@@ -220,6 +223,7 @@ impl Mutator {
             let class = SizeClass::of_tabled(size_of::<usize>() + len * size_of::<T>());
             let cell = class.cell_size();
             let shape = self.slice_shape::<T>(Some(class), cell)?;
+            checked::name::<Slice<T>>(self.raw(), shape);
             let buffer = self.raw().buffer(shape);
             let object = match buffer.peek(cell) {
                 Some(object) => object,
@@ -246,6 +250,7 @@ impl Mutator {
         };
         let class = SizeClass::of(bytes);
         let shape = self.slice_shape::<T>(class, bytes)?;
+        checked::name::<Slice<T>>(self.raw(), shape);
         let object = match class.map(SizeClass::cell_size) {
             Some(cell) => {
                 let object = self.raw().reserve(shape, cell)?;

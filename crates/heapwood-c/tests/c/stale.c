@@ -34,6 +34,8 @@ int main(int argc, char **argv) {
     uint64_t mask = strcmp(mistake, "wrong mask") ? HW_POINTER(struct node, next) : 2;
     CHECK(hw_heap_create(&options, &heap, NULL) == HW_OK && hw_attach(heap, NULL, &m, NULL) == HW_OK);
     CHECK(hw_type_mask(heap, sizeof(struct node), &mask, 1, &type, NULL) == HW_OK);
+    CHECK(hw_type_name(heap, type, "node", NULL) == HW_OK);
+    CHECK(hw_type_name(heap, type + 12345678, "none", NULL) == HW_EINVAL);
     void **handle = hw_handle_new(m, made());
     CHECK(handle != NULL);
     struct node *stale = NULL, **block = malloc(sizeof *block);

@@ -25,6 +25,8 @@ pub(super) struct Cycle<'c> {
     pub(super) expected: Collection,
     /// `prepare`: what bounds the heap's goal, if a full collection is to set one.
     pub(super) bounds: Option<Bounds>,
+    /// `prepare`: verify mode looks at the whole heap.
+    pub(super) checks: bool,
     /// `prepare`: the background sweeper's lock. It has no batch in hand, and takes none.
     pub(super) _sweeping: LockGuard<'c, (), SWEEPING>,
     /// `publish`: stores that took the slow half of the write barrier since the last collection.
@@ -69,6 +71,7 @@ impl<'c> Cycle<'c> {
             times,
             expected,
             bounds: None,
+            checks: false,
             _sweeping: sweeping,
             stores: 0,
             overflowed: false,

@@ -45,7 +45,7 @@ impl Collector {
         f: &mut dyn FnMut(HeapTable, Range<usize>),
     ) {
         self.registry().for_each_mapping(&mut |mapping| f(HeapTable::Mutators, mapping));
-        let tables: [(HeapTable, &dyn Mapped); 11] = [
+        let tables: [(HeapTable, &dyn Mapped); 12] = [
             (HeapTable::MarkStacks, turn.work()),
             (HeapTable::MarkStacks, state.ephemerons()),
             (HeapTable::Remembered, state.remembered()),
@@ -57,6 +57,7 @@ impl Collector {
             (HeapTable::Checks, &self.verify()),
             (HeapTable::Checks, &state.stores()),
             (HeapTable::Checks, &state.quarantine()),
+            (HeapTable::Checks, &state.type_names()),
         ];
         for (table, mapped) in tables {
             mapped.for_each_mapping(&mut |mapping| f(table, mapping));

@@ -20,7 +20,7 @@ impl Collector {
         client.before();
         let mut pause = self.stop_world(state, &mut cycle.times, client);
         self.publish(&pause, cycle);
-        self.verify_before_marking(&pause);
+        self.verify_before_marking(&pause, cycle);
         self.count_roots(&pause, cycle);
         self.plan_pause(&pause, cycle);
         self.call_hook(&pause, cycle, CollectionMoment::Start);

@@ -167,7 +167,7 @@ impl Mutator {
             (ScanKind::Trace, Some(trace)) => unsafe {
                 shading.all_of(object, bytes / WORD * WORD, trace);
             },
-            (ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix, _) => {
+            (kind, _) if kind.has_ambiguous_words() => {
                 let words = (0..bytes / WORD).filter(|&i| shape.is_ambiguous(i));
                 words.for_each(|i| shading.word(word(object.get() + i * WORD)));
             }

@@ -37,7 +37,7 @@ use crate::roots::{MAX_HANDLES, Roots};
 use crate::settings::options::{Config, Stop};
 use crate::state::barrier_bits::YOUNG;
 use crate::state::remembered::RememberedSet;
-use crate::state::{AmbiguousWords, Quarantine, State, StoreLog};
+use crate::state::{AmbiguousWords, Checks, Quarantine, State, StoreLog, TypeNames};
 use crate::weak::ephemerons::Ephemerons;
 use core::mem::{ManuallyDrop, offset_of};
 use core::ops::Deref;
@@ -167,7 +167,8 @@ impl Heap {
             let most = config.limit.unwrap_or(usize::MAX).min(space.most_bytes()) / 4;
             Quarantine::new(kernel, &space, config.quarantine.min(most))
         });
-        let checks = (stores, quarantine.transpose()?);
+        let type_names = config.verify.then(|| TypeNames::new(kernel)).transpose()?;
+        let checks = Checks { stores, quarantine: quarantine.transpose()?, type_names };
         let heap = Heap {
             state: State::new(space, goal, &config, checks, remembered, ephemerons, forking()),
             collector: Collector::new(roots, work, pacer, &config, verify),

@@ -4,7 +4,7 @@ use super::object_type::{Described, ObjectType};
 use crate::error::Refusal;
 use crate::heap::Heap;
 use crate::process::record;
-use heapwood_heap::{ProgramId, Scan};
+use heapwood_heap::{ProgramId, Scan, ShapeId};
 use heapwood_layout::{MASK_BLOCKS, Program, TypeDescriptor, WORD};
 
 /// The types of a heap.
@@ -27,6 +27,14 @@ impl<'h> HeapTypes<'h> {
     pub fn register(self, descriptor: &TypeDescriptor) -> Result<ObjectType, Refusal> {
         let _no_preempt = record().no_preempt();
         self.with_scan(descriptor.size(), Scan::Layout(descriptor.layout()))
+    }
+
+    /// Gives the type with this shape a name, for the reports of verify mode. Types of one layout share a shape: of their names the
+    /// first two are kept.
+    pub fn name(self, shape: ShapeId, name: &'static str) {
+        if let Some(names) = self.0.state.type_names().filter(|_| !name.is_empty()) {
+            names.note(shape, name);
+        }
     }
 
     /// Registers a type of `size` bytes (not 0), all of whose objects are scanned as `scan` says.

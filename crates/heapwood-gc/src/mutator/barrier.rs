@@ -357,9 +357,7 @@ impl<'m> WriteBarrier<'m> {
                     unsafe { shading.all_of(base, span.object_bytes() / WORD * WORD, trace) };
                 }
             }
-            Some(ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix) => {
-                (0..words).for_each(|i| shading.word(old(i)))
-            }
+            Some(kind) if kind.has_ambiguous_words() => (0..words).for_each(|i| shading.word(old(i))),
             Some(_) => (0..words).for_each(|i| shading.object(old(i))),
         }
     }

@@ -78,7 +78,7 @@ impl SecondMarking {
         for_each_ambiguous_root(pause, |object| reach_if(is_kept, walking, object));
         pause.world().for_each_span(|_, span| {
             let kind = space.layouts().shape(span.shape()).kind();
-            if matches!(kind, ScanKind::Conservative | ScanKind::Trace | ScanKind::Numbered) {
+            if kind.has_ambiguous_words() || matches!(kind, ScanKind::Trace | ScanKind::Numbered) {
                 for object in span.iter().map(ObjectRef::get).filter(|&object| self.at_end.has(object)) {
                     let edges = (object, span.object_bytes() / WORD * WORD);
                     for_each_edge(space, edges, true, |edge| reach_if(is_kept, walking, edge.target()));

@@ -60,7 +60,7 @@ pub(super) fn for_each_edge(
     };
     let Some(shape) = shape_of(space, object) else { return };
     match shape.kind() {
-        ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix => {
+        kind if kind.has_ambiguous_words() => {
             for at in (0..bytes / WORD).filter(|&i| shape.is_ambiguous(i)).map(|i| object + i * WORD) {
                 // SAFETY: the word lies in an object of a stopped heap.
                 if let Some(base) = resolve(unsafe { (at as *const usize).read() }) {

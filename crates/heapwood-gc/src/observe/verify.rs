@@ -1,4 +1,5 @@
-//! Verify mode: all checks, at every collection. Invariant: it shares with the marker only the walk over roots, and
+//! Verify mode: all checks, at collections that the program asks for, and at others as long as they take no more time than all else that
+//! the process does; of a small heap at each. Invariant: it shares with the marker only the walk over roots, and
 //! changes nothing of the heap but what a sweep would change.
 //!
 //! Before marking:
@@ -29,20 +30,33 @@ use super::walk::{ObjectSet, Walk, no_memory};
 use crate::arenas::log::ArenaLog;
 use crate::pause::Pause;
 use crate::roots::Source;
-use crate::state::{FreedBy, State};
+use crate::state::{FreedBy, State, TypeName};
 use crate::weak::verify::{check_ephemerons, count_keys};
 use core::fmt;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::{Address, Collection, MarkedArenaChunk, ObjectRef, ScanKind, Space};
 use heapwood_layout::WORD;
 use heapwood_os::diagnose::message::{corrupt, write_line};
+use heapwood_os::process::clock::{process_cpu_ns, thread_cpu_ns};
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
 use heapwood_pages::PAGE_SIZE;
 
-/// The copy of the heap at the last collection.
+/// A heap with less alive than this is checked at each collection.
+const SMALL: usize = 1 << 20;
+
+/// The copy of the heap at the last check.
 pub(crate) struct Verify {
     copy: MappedArray<usize>,
+    /// The objects of the copy that have not died since.
+    copied: ObjectSet,
+    /// The last collection was a check.
+    was_checked: AtomicBool,
+    /// CPU time of the process when the heap began, and that of checks since.
+    began: u64,
+    spent: AtomicU64,
+    /// The concurrent marking under way is checked.
+    checks_marking: AtomicBool,
     walk: Walk,
     /// What precise roots reach, during a walk.
     reached: ObjectSet,
@@ -57,6 +71,11 @@ impl Verify {
     pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
         Ok(Verify {
             copy: MappedArray::new(kernel, space.reservation_bytes() / WORD)?,
+            copied: ObjectSet::new(kernel, space)?,
+            was_checked: AtomicBool::new(false),
+            began: process_cpu_ns(),
+            spent: AtomicU64::new(0),
+            checks_marking: AtomicBool::new(false),
             walk: Walk::new(kernel, space)?,
             reached: ObjectSet::new(kernel, space)?,
             second: SecondMarking::new(kernel, space)?,
@@ -76,6 +95,34 @@ impl Verify {
         self.violations.load(Ordering::Relaxed)
     }
 
+    /// Whether the next collection is checked.
+    pub(crate) fn is_due(&self, state: &State, is_asked: bool) -> bool {
+        let cycles = state.cycles();
+        let always =
+            is_asked && state.stress().is_none() || cycles.is_paced_by_bytes() || cycles.live() < SMALL;
+        let spent = self.spent.load(Ordering::Relaxed);
+        always || spent <= process_cpu_ns().saturating_sub(self.began + spent)
+    }
+
+    /// Counts the time of a part of a check.
+    fn timed<R>(&self, check: impl FnOnce() -> R) -> R {
+        let began = thread_cpu_ns();
+        let result = check();
+        self.spent.fetch_add(thread_cpu_ns() - began, Ordering::Relaxed);
+        result
+    }
+
+    /// The object at an address has died, or was freed: its memory may be another's at the next check.
+    pub(crate) fn forget(&self, object: usize) {
+        self.copied.remove(object);
+    }
+
+    /// A collection was not checked.
+    pub(crate) fn leave_unchecked(&self, pause: &Pause<'_>) {
+        self.was_checked.store(false, Ordering::Relaxed);
+        count_keys(pause);
+    }
+
     /// Makes room for the heap as it is now; one thread collects.
     fn commit(&self, space: &Space) {
         let committed_end = space.committed_end();
@@ -88,6 +135,10 @@ impl Verify {
     /// Finds slots with invalid values, and slots that changed without the barrier. The heap is stopped, flushed and
     /// swept.
     pub(crate) fn before_marking(&self, pause: &Pause<'_>) {
+        self.timed(|| self.look_before_marking(pause));
+    }
+
+    fn look_before_marking(&self, pause: &Pause<'_>) {
         let (state, space, world) = (pause.state(), pause.space(), pause.world());
         let stores = state.stores();
         self.commit(space);
@@ -98,16 +149,15 @@ impl Verify {
             }
         });
         let (frees, promised) = (space.has_explicit_frees(), space.arenas().were_promised());
-        // The copy has only objects that survived the last collection.
+        let was_checked = self.was_checked.load(Ordering::Relaxed);
         world.for_each_object_in_spans(|object, span, is_old| {
             let (object, bytes) = (object.get(), span.object_bytes());
             let shape = shape_in(space, span, object);
-            // Of an arena chunk, it has the part that existed then.
-            let seen = match shape.kind() {
-                ScanKind::Arena => space.arenas().find_chunk(Address::new(object)).map(MarkedArenaChunk::seen),
-                _ => None,
-            };
-            let seen = seen.unwrap_or(usize::MAX);
+            let is_arena = shape.kind() == ScanKind::Arena;
+            // Of an arena chunk, the copy has the part that existed at the last collection.
+            let chunk = if is_arena { space.arenas().find_chunk(Address::new(object)) } else { None };
+            let seen = chunk.map_or(usize::MAX, MarkedArenaChunk::seen);
+            let is_old = is_old && if is_arena { was_checked } else { self.copied.has(object) };
             for_each_slot_of(space, shape, object, bytes, |slot| {
                 let is_old = is_old && slot < seen;
                 let index = (slot - space.base().get()) / WORD;
@@ -129,8 +179,9 @@ impl Verify {
                 if matters && !is_told() && !is_root_word(pause, slot) {
                     self.violations.fetch_add(1, Ordering::Relaxed);
                     write_line(format_args!(
-                        "heapwood: verify: word {word} of the object at {object:#x} ({bytes} bytes) changed from \
-                         {then:#x} to {now:#x} without the write barrier"
+                        "heapwood: verify: word {word} of the object at {object:#x} ({}{bytes} bytes) changed from \
+                         {then:#x} to {now:#x} without the write barrier",
+                        state.type_name(span, object)
                     ));
                 }
             });
@@ -178,17 +229,24 @@ impl Verify {
     /// In the pause that starts a concurrent marking, after the marker has its roots. The calling thread is registered as one
     /// that marks.
     pub(crate) fn begin_concurrent(&self, pause: &Pause<'_>) {
-        self.second.begin(pause, &self.walk);
+        self.checks_marking.store(true, Ordering::Relaxed);
+        self.timed(|| self.second.begin(pause, &self.walk));
     }
 
-    /// In the pause that ends one, when all is marked; the same. What nothing led to any more.
-    pub(crate) fn end_concurrent(&self, pause: &Pause<'_>) -> Floating {
-        self.second.end(pause, &self.walk)
+    /// In the pause that ends one, when all is marked; the same. What nothing led to any more; `None` if its start was not checked.
+    pub(crate) fn end_concurrent(&self, pause: &Pause<'_>) -> Option<Floating> {
+        let is_checked = self.checks_marking.swap(false, Ordering::Relaxed);
+        is_checked.then(|| self.timed(|| self.second.end(pause, &self.walk)))
     }
 
     /// Checks the result of a marking, and copies the survivors. The heap is stopped, and the next cycle has begun.
     /// Unless the marking was `exact`, some survivors may be dead.
     pub(crate) fn after_marking(&self, pause: &Pause<'_>, kind: Collection, exact: bool) {
+        self.timed(|| self.look_after_marking(pause, kind, exact));
+        self.was_checked.store(true, Ordering::Relaxed);
+    }
+
+    fn look_after_marking(&self, pause: &Pause<'_>, kind: Collection, exact: bool) {
         let (space, world, stores) = (pause.space(), pause.world(), pause.state().stores());
         let is_missed = |addr: usize| {
             if addr == 0 || world.has_old_object(Address::new(addr)) {
@@ -218,8 +276,9 @@ impl Verify {
             if is_missed(value) {
                 let (word, index) = ((slot - object) / WORD, (slot - space.base().get()) / WORD);
                 let why = Unmarked { kind, noted: stores.is_some_and(|stores| stores.has(index)) };
+                let name = name_of(pause.state(), object);
                 corrupt(format_args!(
-                    "word {word} of the object at {object:#x} ({bytes} bytes) refers to {value:#x}, which was not marked{why}"
+                    "word {word} of the object at {object:#x} ({name}{bytes} bytes) refers to {value:#x}, which was not marked{why}"
                 ));
             }
         };
@@ -234,8 +293,10 @@ impl Verify {
             };
             self.walk.run((space, &self.reached), from_roots, check).unwrap_or_else(|e| no_memory(e));
         }
+        self.copied.clear().and_then(|()| self.copied.commit(space)).unwrap_or_else(|e| no_memory(e));
         world.for_each_old_object(|object, span| {
             let (object, bytes) = (object.get(), span.object_bytes());
+            self.copied.insert(object);
             if exact || !frees {
                 for_each_slot_of(space, shape_in(space, span, object), object, bytes, |slot| {
                     // SAFETY: the slot lies in an object of a stopped heap.
@@ -262,12 +323,19 @@ impl Verify {
     }
 }
 
+/// What is known of the type of the object at an address.
+fn name_of(state: &State, object: usize) -> TypeName {
+    let span = state.space().find_span(Address::new(object));
+    span.map_or(TypeName::default(), |span| state.type_name(span, object))
+}
+
 /// Ends the process if a slot of an object (its address and bytes) holds an invalid value.
 fn check_slot(state: &State, slot: usize, (object, bytes): (usize, usize), value: usize) {
     if let Some(wrong) = Wrong::about(state, value) {
         let word = (slot - object) / WORD;
+        let name = name_of(state, object);
         corrupt(format_args!(
-            "word {word} of the object at {object:#x} ({bytes} bytes) holds {value:#x}, {wrong}"
+            "word {word} of the object at {object:#x} ({name}{bytes} bytes) holds {value:#x}, {wrong}"
         ));
     }
 }
@@ -299,8 +367,8 @@ impl fmt::Display for Unmarked {
 /// What is wrong with the value of a pointer slot.
 enum Wrong {
     NoSpan,
-    FreedByProgram,
-    Free { number: Option<u64> },
+    Freed { by: FreedBy, name: TypeName, bytes: usize },
+    Free,
     Inside { object: usize, bytes: usize },
     InArena { number: u64 },
 }
@@ -322,12 +390,17 @@ impl Wrong {
         match space.find(value) {
             Some(object) if Address::from(object.base) == value => None,
             Some(object) => Some(Wrong::Inside { object: object.base.get(), bytes: object.bytes }),
-            None => Some(match state.quarantine().and_then(|quarantine| quarantine.freed_by(space, value)) {
-                Some(FreedBy::Program) => Wrong::FreedByProgram,
-                Some(FreedBy::Collection(number)) => Wrong::Free { number: Some(number) },
-                None if space.find_span(value).is_some() => Wrong::Free { number: None },
-                None => Wrong::NoSpan,
-            }),
+            None => {
+                let by = state.quarantine().and_then(|quarantine| quarantine.freed_by(space, value));
+                Some(match (by, space.find_span(value)) {
+                    (Some(by), Some(span)) => {
+                        let name = state.type_name(span, value.get());
+                        Wrong::Freed { by, name, bytes: span.object_bytes() }
+                    }
+                    (_, Some(_)) => Wrong::Free,
+                    (_, None) => Wrong::NoSpan,
+                })
+            }
         }
     }
 }
@@ -337,17 +410,18 @@ impl fmt::Display for Wrong {
         const KEPT: &str = "was it kept past the object's life, where no collection looks?";
         match self {
             Wrong::NoSpan => write!(f, "which is inside the heap but no object: {KEPT}"),
-            Wrong::FreedByProgram => {
-                write!(f, "which the program has freed: clear all references to an object before it is freed")
+            Wrong::Freed { by: FreedBy::Program, name, bytes } => write!(
+                f,
+                "which the program has freed ({name}{bytes} bytes): clear all references to an object before it is freed"
+            ),
+            Wrong::Freed { by: FreedBy::Collection(number), name, bytes } => {
+                write!(f, "where the object was freed by collection {number} ({name}{bytes} bytes): {KEPT}")
             }
             Wrong::InArena { number } => write!(
                 f,
                 "where arena {number} was, which has been closed or emptied with the promise that nothing refers to it: clear references before"
             ),
-            Wrong::Free { number: None } => write!(f, "where the object was freed: {KEPT}"),
-            Wrong::Free { number: Some(number) } => {
-                write!(f, "where the object was freed by collection {number}: {KEPT}")
-            }
+            Wrong::Free => write!(f, "where the object was freed: {KEPT}"),
             Wrong::Inside { object, bytes } => write!(
                 f,
                 "which points into the object at {object:#x} ({bytes} bytes): a pointer slot holds an object's first byte"
@@ -367,6 +441,9 @@ fn is_root_word(pause: &Pause<'_>, word: usize) -> bool {
 
 impl Mapped for Verify {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
-        for_each_mapping_of(&[&self.copy, &self.walk, &self.reached, &self.second, &self.arenas], f);
+        for_each_mapping_of(
+            &[&self.copy, &self.copied, &self.walk, &self.reached, &self.second, &self.arenas],
+            f,
+        );
     }
 }

@@ -39,7 +39,7 @@ impl ObjectSet {
     }
 
     /// Makes room for all objects of the heap as it is now.
-    fn commit(&self, space: &Space) -> Result<(), OsError> {
+    pub(super) fn commit(&self, space: &Space) -> Result<(), OsError> {
         let words = (space.committed_end() / GRANULE).div_ceil(BITS).max(self.words());
         self.bits.commit(0..words)?;
         self.words.store(words, Ordering::Relaxed);
@@ -53,7 +53,7 @@ impl ObjectSet {
     }
 
     /// Adds an object of the heap; whether it was new.
-    fn insert(&self, object: usize) -> bool {
+    pub(super) fn insert(&self, object: usize) -> bool {
         self.bit(object).is_some_and(|(word, bit)| {
             // SAFETY: the words in use are committed, and only this thread uses them.
             unsafe {
@@ -62,6 +62,14 @@ impl ObjectSet {
                 is_new
             }
         })
+    }
+
+    /// Removes an object of the heap.
+    pub(super) fn remove(&self, object: usize) {
+        if let Some((word, bit)) = self.bit(object) {
+            // SAFETY: as in `insert`.
+            unsafe { *word &= !bit };
+        }
     }
 
     /// Whether it has an object of the heap.

@@ -1,13 +1,16 @@
 //! The heaps of the process in verify mode, by their addresses: where a program reads an object through a pointer alone, no heap is at
 //! hand. Invariant: an entry's heap exists as long as the entry has its addresses, and a reader of another heap's addresses never touches it.
 
-use crate::state::{FreedBy, State};
+use crate::state::{FreedBy, State, TypeName};
 use core::fmt;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use heapwood_heap::Address;
+use heapwood_heap::{Address, CLOBBER};
+use heapwood_os::diagnose::message::write_line;
 
 /// Objects of further heaps are not looked at when they are read.
 const MOST: usize = 64;
+/// Fields of an object lie within so many bytes of its address, as far as faults are explained.
+const FIELDS: usize = 1 << 12;
 
 /// The heaps in verify mode.
 pub(crate) struct CheckedHeaps {
@@ -52,12 +55,28 @@ impl CheckedHeaps {
         self.count.load(Ordering::Relaxed) != 0
     }
 
+    /// Explains a fault of a thread that has taken what fills freed memory for an address, by its registers.
+    pub(super) fn explain_fault(&self, address: usize, mut registers: impl Iterator<Item = usize>) -> bool {
+        const FILLED: usize = usize::from_ne_bytes([CLOBBER; size_of::<usize>()]);
+        // The kernel does not tell addresses that no process has.
+        let is_near = |at: usize| at.abs_diff(FILLED) < FIELDS;
+        let is_followed = (address == 0 || is_near(address)) && registers.any(is_near);
+        if self.are_there() && is_followed {
+            write_line(format_args!(
+                "heapwood: verify: a word of freed memory ({FILLED:#x}) is used as an address: the object that held it was freed, and a \
+                 pointer to it kept where no collection looks. A debug build (Rust), HW_AT (C) or AddressSanitizer says which object"
+            ));
+        }
+        self.are_there() && is_followed
+    }
+
     /// What is wrong with the address of an object of one of them.
     pub(super) fn stale_pointer(&self, address: Address) -> Option<StalePointer> {
         let state = self.entries.iter().find_map(|heap| heap.heap_of(address.get()))?;
         let by = state.quarantine()?.freed_by(state.space(), address)?;
-        let bytes = state.space().find_span(address).map_or(0, |span| span.object_bytes());
-        Some(StalePointer { address: address.get(), bytes, by })
+        let span = state.space().find_span(address)?;
+        let name = state.type_name(span, address.get());
+        Some(StalePointer { address: address.get(), name, bytes: span.object_bytes(), by })
     }
 }
 
@@ -94,6 +113,7 @@ impl Checked {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StalePointer {
     address: usize,
+    name: TypeName,
     bytes: usize,
     by: FreedBy,
 }
@@ -108,16 +128,16 @@ impl StalePointer {
 /// What follows "a pointer to".
 impl fmt::Display for StalePointer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let StalePointer { address, bytes, by } = self;
+        let StalePointer { address, name, bytes, by } = self;
         match by {
             FreedBy::Collection(number) => write!(
                 f,
-                "{bytes} bytes at {address:#x} that collection {number} freed, since nothing that collections look at led there: keep \
+                "{name}{bytes} bytes at {address:#x}, that collection {number} freed, since nothing that collections look at led there: keep \
                  it in an object of the heap, in a root, or on the stack of an attached thread"
             ),
             FreedBy::Program => write!(
                 f,
-                "{bytes} bytes at {address:#x} that the program has freed: clear all pointers to an object before it is freed"
+                "{name}{bytes} bytes at {address:#x}, that the program has freed: clear all pointers to an object before it is freed"
             ),
         }
     }

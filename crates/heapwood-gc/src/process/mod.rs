@@ -457,13 +457,15 @@ pub(crate) fn explain_faults() -> Result<(), HeapError> {
     Ok(())
 }
 
-extern "C" fn on_fault(signal: c_int, info: *mut signal::Info, _: *mut c_void) {
+extern "C" fn on_fault(signal: c_int, info: *mut signal::Info, context: *mut c_void) {
     signal::with_errno_kept(|| {
-        // SAFETY: the argument is the kernel's, for the handler of this signal.
-        let address = unsafe { signal::fault_address(info) };
+        // SAFETY: the arguments are the kernel's, for the handler of this signal.
+        let (address, registers) = unsafe { (signal::fault_address(info), signal::registers(context)) };
         // Does not wait for a thread that is making or ending a heap.
         if let Some(heaps) = HEAPS.try_lock() {
-            let _ = heaps.explain_fault(address) || heaps.iter().any(|heap| heap.explain_fault(address));
+            let _ = heaps.explain_fault(address)
+                || heaps.iter().any(|heap| heap.explain_fault(address))
+                || CHECKED.explain_fault(address, registers);
         }
         // The access is made again, and the earlier action runs. SAFETY: written before this handler was installed.
         signal::restore(signal, unsafe { (*FAULTS.before.get()).assume_init_ref() });

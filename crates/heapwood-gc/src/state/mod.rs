@@ -17,6 +17,7 @@ mod quarantine;
 pub(crate) mod remembered;
 pub(crate) mod rescan_set;
 mod store_log;
+mod type_names;
 mod wakeup;
 
 pub use ambiguous_words::AmbiguousWords;
@@ -34,6 +35,7 @@ pub(crate) use posted_pause::{MarkerPause, PostedPause};
 pub use quarantine::FreedBy;
 pub(crate) use quarantine::Quarantine;
 pub(crate) use store_log::StoreLog;
+pub(crate) use type_names::{TypeName, TypeNames};
 pub(crate) use wakeup::Wakeup;
 
 use crate::finalizers::Finalizers;
@@ -45,7 +47,7 @@ use alone::Alone;
 use barrier_bits::VERIFY;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use fork_gate::ForkGate;
-use heapwood_heap::{Collection, Space};
+use heapwood_heap::{Collection, Space, Span};
 use heapwood_os::ForkLock;
 use heapwood_os::threads::sync;
 use remembered::RememberedSet;
@@ -61,6 +63,14 @@ pub(crate) mod barrier_bits {
     pub(crate) const VERIFY: u32 = 4;
 }
 
+/// What a heap in verify mode has besides; otherwise there is nothing.
+#[derive(Default)]
+pub(crate) struct Checks {
+    pub(crate) stores: Option<StoreLog>,
+    pub(crate) quarantine: Option<Quarantine>,
+    pub(crate) type_names: Option<TypeNames>,
+}
+
 /// The shared part of a heap.
 pub(crate) struct State {
     space: Space,
@@ -72,6 +82,8 @@ pub(crate) struct State {
     stores: Option<StoreLog>,
     /// The quarantine of freed objects, in verify mode.
     quarantine: Option<Quarantine>,
+    /// The names of its types, in verify mode.
+    type_names: Option<TypeNames>,
     /// The signal that stops its threads, unless they poll.
     stop_signal: Option<i32>,
     interruptions: Interruptions,
@@ -112,11 +124,12 @@ impl State {
         space: Space,
         goal: usize,
         config: &Config,
-        (stores, quarantine): (Option<StoreLog>, Option<Quarantine>),
+        checks: Checks,
         remembered: RememberedSet,
         ephemerons: Ephemerons,
         forking: &'static AtomicU32,
     ) -> Self {
+        let Checks { stores, quarantine, type_names } = checks;
         State {
             barrier: sync::AtomicU32::new(if stores.is_some() { VERIFY } else { 0 }),
             remembered,
@@ -133,6 +146,7 @@ impl State {
             cycles: Cycles::new(goal),
             stress: config.stress.then_some(config.generational),
             quarantine,
+            type_names,
             stop_signal: config.signal(),
             interruptions: Interruptions::default(),
             stores,
@@ -298,6 +312,16 @@ impl State {
     #[inline(always)]
     pub(crate) fn verifies(&self) -> bool {
         self.quarantine.is_some()
+    }
+
+    /// The names of its types, in verify mode.
+    pub(crate) fn type_names(&self) -> Option<&TypeNames> {
+        self.type_names.as_ref()
+    }
+
+    /// What is known of the type of an object in a span.
+    pub(crate) fn type_name(&self, span: &Span, object: usize) -> TypeName {
+        self.type_names.as_ref().map_or(TypeName::default(), |names| names.of(&self.space, span, object))
     }
 
     /// The quarantine of freed objects, in verify mode.

@@ -120,13 +120,14 @@ impl Quarantine {
     }
 
     /// In the pause of collection `number`, when everything is marked and nothing forgotten: takes what is dead, and lets the oldest go
-    /// if it is a full one; everything, if the program has no room.
+    /// if it is a full one; everything, if the program has no room. Calls `died` with each object that it has not taken before.
     pub(crate) fn take(
         &self,
         (space, world): (&Space, &Stopped<'_>),
         kind: Collection,
         number: u64,
         wants_room: bool,
+        mut died: impl FnMut(usize),
     ) {
         let number = number as u32 & !Taken::BY_PROGRAM;
         self.commit(space);
@@ -144,6 +145,7 @@ impl Quarantine {
             let cell = object.get();
             let taken = self.taken(cell);
             if taken == Taken(0) {
+                died(cell);
                 let is_programs = space.is_freed(object);
                 // SAFETY: nothing leads to the object, and the heap is stopped.
                 unsafe { (cell as *mut u8).write_bytes(CLOBBER, bytes) };

@@ -52,6 +52,12 @@ pub enum ScanKind {
 }
 
 impl ScanKind {
+    /// Whether words of its objects may be pointers or anything else.
+    #[inline(always)]
+    pub fn has_ambiguous_words(self) -> bool {
+        matches!(self, ScanKind::Conservative | ScanKind::AmbiguousMask | ScanKind::AmbiguousPrefix)
+    }
+
     /// The kind with this discriminant.
     #[inline(always)]
     pub(crate) fn from_bits(bits: u8) -> Option<Self> {

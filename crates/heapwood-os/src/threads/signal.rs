@@ -216,6 +216,20 @@ pub unsafe fn fault_address(info: *const Info) -> usize {
     unsafe { (*info).si_addr() as usize }
 }
 
+/// The general registers of a thread that a signal has interrupted.
+///
+/// # Safety
+/// 1. `context` is what the kernel passed to a handler that has not returned.
+pub unsafe fn registers<'c>(context: *const c_void) -> impl Iterator<Item = usize> + 'c {
+    // SAFETY: contract 1.
+    let machine = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext };
+    #[cfg(target_arch = "x86_64")]
+    let general = &machine.gregs[..libc::REG_RIP as usize];
+    #[cfg(target_arch = "aarch64")]
+    let general = &machine.regs;
+    general.iter().map(|&register| register as usize)
+}
+
 /// The current action of a signal.
 ///
 /// # Errors

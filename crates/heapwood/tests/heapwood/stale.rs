@@ -85,7 +85,8 @@ fn said(config: Config, place: Keep) -> String {
 fn a_read_of_an_object_that_a_collection_freed_says_so() {
     for (name, place) in PLACES {
         let said = said(VERIFY, place);
-        let says = said.starts_with("a Gc<heapwood::common::Node> leads to 16 bytes at 0x");
+        let says =
+            said.starts_with("a Gc<heapwood::common::Node> leads to heapwood::common::Node, 16 bytes at 0x");
         assert!(
             says && said.contains("that collection ") && said.contains("keep it in an object"),
             "{name}: {said}"

@@ -54,7 +54,8 @@ impl Collector {
         clear_links(pause, kind, LinkKind::Short);
         let (mut marked, mut circles) = (MarkTotals::default(), 0);
         for &pass in passes {
-            let verify = self.verify().filter(|_| pause.state().finalizers().has_any());
+            let checks = cycle.checks && pause.state().finalizers().has_any();
+            let verify = self.verify().filter(|_| checks);
             verify.inspect(|verify| verify.reach(pause));
             if let Some(finalizers) = pause.state().finalizers().in_pause() {
                 let revived = match pass {
@@ -64,7 +65,7 @@ impl Collector {
                     Pass::Young => Revived::Young,
                 };
                 let (more, found) =
-                    finalizers.resolve(pause, &mut cycle.work.marking, self.verify(), kind, pass, revived);
+                    finalizers.resolve(pause, &mut cycle.work.marking, verify, kind, pass, revived);
                 (marked, circles) = (marked.plus(more), circles + found);
                 if pass != Pass::Young {
                     finalizers.set_circles(circles);

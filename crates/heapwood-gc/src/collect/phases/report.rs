@@ -26,9 +26,9 @@ impl Collector {
         record().call_program(pause.state(), || unsafe { function(argument, moment, kind) });
     }
 
-    pub(in crate::collect) fn verify_before_marking(&self, pause: &Pause<'_>) {
+    pub(in crate::collect) fn verify_before_marking(&self, pause: &Pause<'_>, cycle: &Cycle<'_>) {
         self.snapshots().before_marking(pause.space());
-        if let Some(verify) = self.verify() {
+        if let Some(verify) = self.verify().filter(|_| cycle.checks) {
             verify.before_marking(pause);
         }
     }
@@ -37,8 +37,9 @@ impl Collector {
     pub(in crate::collect) fn verify_concurrent(&self, pause: &Pause<'_>, cycle: &mut Cycle<'_>) {
         let Some(verify) = self.verify() else { return };
         match cycle.kind {
-            PauseKind::InitialMark(_) => verify.begin_concurrent(pause),
-            PauseKind::FinalMark(_) => cycle.work.concurrent.floating = Some(verify.end_concurrent(pause)),
+            PauseKind::InitialMark(_) if cycle.checks => verify.begin_concurrent(pause),
+            PauseKind::InitialMark(_) => {}
+            PauseKind::FinalMark(_) => cycle.work.concurrent.floating = verify.end_concurrent(pause),
             PauseKind::Full | PauseKind::Young { .. } | PauseKind::Promote => {}
         }
     }
@@ -49,7 +50,12 @@ impl Collector {
         let (state, kind) = (pause.state(), cycle.collection());
         if let Some(quarantine) = state.quarantine() {
             let number = state.cycles().collections() + 1;
-            quarantine.take((pause.space(), pause.world()), kind, number, cycle.cause.wants_room());
+            let died = |object| {
+                if let Some(verify) = self.verify() {
+                    verify.forget(object);
+                }
+            };
+            quarantine.take((pause.space(), pause.world()), kind, number, cycle.cause.wants_room(), died);
         }
     }
 
@@ -57,14 +63,17 @@ impl Collector {
         self.snapshots().after_marking(pause.space(), pause.world());
         pause.state().faults().free_survivors(pause.world());
         if let Some(verify) = self.verify() {
-            verify.after_marking(pause, cycle.collection(), cycle.kind.is_exact());
+            match cycle.checks {
+                true => verify.after_marking(pause, cycle.collection(), cycle.kind.is_exact()),
+                false => verify.leave_unchecked(pause),
+            }
         }
     }
 
     pub(in crate::collect) fn report(&self, state: &State, cycle: &Cycle<'_>) {
         let Cycle { kind, marked, totals, times, words, .. } = cycle;
         let mut record = self.record().lock();
-        record.add(times, marked, cycle.collection(), self.verify().is_some());
+        record.add(times, marked, cycle.collection(), cycle.checks);
         match (kind, &cycle.ended) {
             (PauseKind::InitialMark(_), _) => record.add_marking_start(times, *words),
             (PauseKind::FinalMark(_), Some(totals)) => record.add_marking_end(times, *words, totals),

@@ -51,6 +51,7 @@ impl Collector {
         let sweeping = self.sweeping.lock();
         self.forget_given_up(state, work);
         let mut cycle = Cycle::new(state, cause, work, times, sweeping);
+        cycle.checks = self.verify().is_some_and(|verify| verify.is_due(state, cause.is_program()));
         if cycle.expected == Collection::Full || starts {
             cycle.bounds = Some(self.bounds(space));
         }

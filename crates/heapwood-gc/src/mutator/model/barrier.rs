@@ -14,9 +14,9 @@ use crate::mutator::stop::ThreadState;
 use crate::mutator::thread_record::ThreadRecord;
 use crate::roots::{StackGiven, ThreadStack};
 use crate::settings::options::Config;
-use crate::state::State;
 use crate::state::barrier_bits::MARK;
 use crate::state::remembered::RememberedSet;
+use crate::state::{Checks, State};
 use crate::weak::ephemerons::Ephemerons;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicUsize as Counter, Ordering};
@@ -130,7 +130,15 @@ impl World {
         let space = Space::new(&SYSTEM, config).unwrap();
         let remembered = RememberedSet::new(&SYSTEM, space.reservation_bytes()).unwrap();
         let ephemerons = Ephemerons::new(&SYSTEM, space.reservation_bytes(), false).unwrap();
-        let state = State::new(space, 0, &Config::DEFAULT, None, remembered, ephemerons, &super::NO_FORK);
+        let state = State::new(
+            space,
+            0,
+            &Config::DEFAULT,
+            Checks::default(),
+            remembered,
+            ephemerons,
+            &super::NO_FORK,
+        );
         let (state, registry, watch) = (Box::new(state), Registry::new(), Watch::new());
         let mut world = World { state, registry, table: 0, objects: [0; SLOTS], other: 0, watch };
         let thread = Thread::attach(&world);

@@ -53,9 +53,9 @@ macro_rules! options_list {
             /// scans.
             conservative_stacks: bool = true, Switch 0..=1, InC;
 
-            /// Check the whole heap at every collection, fill freed memory, and report stores that bypassed the
-            /// barrier. Report threads that keep a collection waiting for a second. Abort if the heap is corrupt.
-            /// Slow.
+            /// Check the whole heap at collections, fill freed memory and keep it (`quarantine`), and report stores that bypassed
+            /// the barrier. Report threads that keep a collection waiting for a second. Abort if the heap is corrupt. The checks
+            /// take no more time than all else; collections that the program asks for, and small heaps, are always checked.
             verify: bool = false, Switch 0..=1, Everyone;
 
             /// Collect at every allocation. Very slow.

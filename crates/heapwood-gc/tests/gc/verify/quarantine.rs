@@ -4,6 +4,7 @@ use core::ptr::NonNull;
 use heapwood_gc::{Config, FreedBy, stale_pointer};
 use heapwood_gc_testing::*;
 use std::collections::HashSet;
+use std::os::unix::process::ExitStatusExt;
 
 const KEPT: usize = 4 * MIB;
 const CONFIG: Config = PRECISE.verify(true).quarantine(KEPT);
@@ -118,4 +119,30 @@ fn write_into_a_freed_object(by_program: bool) {
     // SAFETY: the memory stays readable and writable in verify mode.
     unsafe { (object as *mut usize).add(1).write(7) };
     (0..16 * KEPT / node.size()).for_each(|_| _ = new(&mutator, node));
+}
+
+/// Who follows a word of a freed object gets a fault, which is explained.
+#[test]
+fn a_fault_behind_a_stale_pointer_is_explained() {
+    let ended = Child::new().run(|| {
+        let heap = heap(CONFIG);
+        let mutator = attach(&heap);
+        let object = new(&mutator, node_type(&heap));
+        mutator.collect().unwrap();
+        put(get(object, 0), 1, 0);
+    });
+    assert_eq!(ended.status.signal(), Some(libc::SIGSEGV), "{ended}");
+    ended.says("heapwood: verify: a word of freed memory (0xdbdbdbdbdbdbdbdb) is used as an address");
+}
+
+/// A large object that the program frees before any collection has seen it leaves nothing behind in the tables.
+#[test]
+fn what_is_not_kept_leaves_no_marks() {
+    let heap = heap(FULL.verify(true).quarantine(0));
+    let mutator = attach(&heap);
+    for bytes in [64, 3000, MIB] {
+        free(&mutator, new(&mutator, pointer_free(&heap, bytes)));
+        mutator.collect().unwrap();
+        assert_swept_and_valid(&heap);
+    }
 }

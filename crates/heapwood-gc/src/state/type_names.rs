@@ -1,0 +1,92 @@
+//! The names of types, for the reports of verify mode. Types of one layout share a shape, so a shape has the names of the first two
+//! that were registered, and knows whether there were more. Invariant: a name that is there never changes, and may be read at any time.
+
+use core::fmt;
+use core::ops::Range;
+use core::sync::atomic::{AtomicUsize, Ordering};
+use heapwood_heap::{MAX_SHAPES, ScanKind, ShapeId, Space, Span};
+use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
+
+/// The names that a shape has at most, and a mark for others.
+const NAMES: usize = 2;
+const WORDS: usize = 2 * NAMES + 1;
+
+/// The names of a heap's types.
+pub(crate) struct TypeNames {
+    /// For each shape the length and the address of each name, and 1 if there are more.
+    words: MappedArray<AtomicUsize>,
+}
+
+impl TypeNames {
+    pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
+        let words = MappedArray::new(kernel, MAX_SHAPES * WORDS)?;
+        words.commit(0..MAX_SHAPES * WORDS)?;
+        Ok(TypeNames { words })
+    }
+
+    fn word(&self, shape: ShapeId, index: usize) -> &AtomicUsize {
+        // SAFETY: shape numbers are below MAX_SHAPES, and all words are committed.
+        unsafe { &*self.words.at(shape.index() * WORDS + index) }
+    }
+
+    fn name(&self, shape: ShapeId, number: usize) -> Option<&'static str> {
+        let at = self.word(shape, 2 * number + 1).load(Ordering::Acquire) as *const u8;
+        let len = self.word(shape, 2 * number).load(Ordering::Relaxed);
+        // SAFETY: the address was stored last, and both are a static text's.
+        (!at.is_null())
+            .then(|| unsafe { core::str::from_utf8_unchecked(core::slice::from_raw_parts(at, len)) })
+    }
+
+    /// Types of this name have the shape.
+    pub(crate) fn note(&self, shape: ShapeId, name: &'static str) {
+        for number in 0..NAMES {
+            let [len, at] = [2 * number, 2 * number + 1].map(|index| self.word(shape, index));
+            let is_taken = len.compare_exchange(0, name.len(), Ordering::Relaxed, Ordering::Relaxed).is_err();
+            if !is_taken {
+                return at.store(name.as_ptr() as usize, Ordering::Release);
+            }
+            // Of two threads that register types at once one may not see the other's name yet.
+            if self.name(shape, number) == Some(name) {
+                return;
+            }
+        }
+        self.word(shape, WORDS - 1).store(1, Ordering::Relaxed);
+    }
+
+    /// What is known of the type of an object in a span.
+    pub(crate) fn of(&self, space: &Space, span: &Span, object: usize) -> TypeName {
+        let mut shape = span.shape();
+        if space.layouts().shape(shape).kind() == ScanKind::Numbered {
+            // SAFETY: the object is, or was, one of such a span.
+            shape = unsafe { space.numbered_entry(heapwood_heap::ObjectRef::new(object)) }.shape();
+        }
+        TypeName {
+            names: [0, 1].map(|number| self.name(shape, number)),
+            has_more: self.word(shape, WORDS - 1).load(Ordering::Relaxed) != 0,
+        }
+    }
+}
+
+/// What is known of an object's type. It is shown with a comma behind it, or not at all.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TypeName {
+    names: [Option<&'static str>; NAMES],
+    has_more: bool,
+}
+
+impl fmt::Display for TypeName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.names, self.has_more) {
+            ([Some(name), None], _) => write!(f, "{name}, "),
+            ([Some(first), Some(second)], false) => write!(f, "{first} or {second}, "),
+            ([Some(first), Some(second)], true) => write!(f, "{first}, {second} or another type, "),
+            ([None, _], _) => Ok(()),
+        }
+    }
+}
+
+impl Mapped for TypeNames {
+    fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
+        self.words.for_each_mapping(f);
+    }
+}
