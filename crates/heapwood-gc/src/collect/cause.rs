@@ -62,7 +62,8 @@ impl Cause {
     /// While a marking beside the program is `active` only what would exceed the goal by too much does not wait for it.
     pub(super) fn expected(self, state: &State, nursery: &Nursery, active: bool) -> Collection {
         // In verify mode only a full collection lets go what was freed.
-        let is_over = !active && state.quarantine().is_some_and(Quarantine::is_over);
+        let is_over = |quarantine: &Quarantine| quarantine.is_over(state.cycles().collections());
+        let is_over = !active && state.quarantine().is_some_and(is_over);
         let is_young = match self {
             Cause::BudgetExhausted(_) if is_over => false,
             // A large object may take the place of one that is old.

@@ -45,8 +45,11 @@ impl Taken {
     }
 }
 
-/// The collections whose bytes are counted apart: what an older one has taken counts as taken by the oldest of them.
-const COUNTED: usize = 1 << 12;
+/// The collections whose bytes are counted apart, in a ring: nothing that older ones have taken is kept. Each takes a word, where
+/// collections come as often as allocations, too.
+const COUNTED: usize = 1 << 20;
+/// A full collection comes when so many have taken something that is kept.
+const MANY: u32 = (COUNTED / 2) as u32;
 
 /// The quarantine of a heap.
 pub(crate) struct Quarantine {
@@ -90,9 +93,14 @@ impl Quarantine {
         self.freed.fetch_add(bytes, Relaxed);
     }
 
-    /// Whether so much more is kept than wanted that a full collection should come.
-    pub(crate) fn is_over(&self) -> bool {
+    /// Whether so much more is kept than wanted, or by so many collections, that a full one should come; `collections` have ended.
+    pub(crate) fn is_over(&self, collections: u64) -> bool {
         self.kept.load(Relaxed) + self.freed.load(Relaxed) > self.budget + self.budget / 4
+            || self.are_many(collections as u32)
+    }
+
+    fn are_many(&self, number: u32) -> bool {
+        number.saturating_sub(self.oldest.load(Relaxed)) > MANY
     }
 
     /// Who freed the object whose cell begins at an address, if one was freed there and its memory is not in use again.
@@ -172,8 +180,12 @@ impl Quarantine {
         }
     }
 
-    /// Lets the oldest go until no more is kept than wanted; returns the first collection of which everything stays.
+    /// Lets the oldest go until no more is kept than wanted, nor by too many collections; returns the first collection of which
+    /// everything stays.
     fn first_to_keep(&self, number: u32) -> u32 {
+        if self.are_many(number) {
+            self.let_go(number - MANY / 2);
+        }
         while self.kept.load(Relaxed) > self.budget && self.oldest.load(Relaxed) < number {
             self.let_go(self.oldest.load(Relaxed));
         }
