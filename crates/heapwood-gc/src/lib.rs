@@ -78,7 +78,7 @@ pub use observe::MemoryAccount;
 pub use observe::memory_parts::{self, MEMORY_PARTS, MemoryParts};
 pub use observe::stats::{self, STATISTICS, Stats};
 pub use process::checked::StalePointer;
-pub use process::{may_find_stale_pointers, stale_pointer};
+pub use process::{is_in_verified_heap, may_find_stale_pointers, stale_pointer};
 pub use roots::heap_roots::HeapRoots;
 pub use roots::{ClientRoots, CollectionPhases, Frame, Frames, Handle, RootToken, StackGiven, StackRef};
 pub use settings::environment::VARIABLE;

@@ -1,10 +1,10 @@
-//! Reads that look whether the object is still there. A build of this crate with debug assertions has them; in others nothing of it is
-//! left. Invariant: without a heap in verify mode a read costs one more test.
+//! Reads and stores that look whether the object is still there, and in the right heap. A build of this crate with debug assertions has
+//! them; in others nothing of it is left. Invariant: without a heap in verify mode each costs one more test.
 
 use core::any::type_name;
 use core::ptr::NonNull;
-use heapwood_gc::{Mutator, may_find_stale_pointers, stale_pointer};
-use heapwood_heap::ShapeId;
+use heapwood_gc::{Mutator, is_in_verified_heap, may_find_stale_pointers, stale_pointer};
+use heapwood_heap::{Address, ShapeId};
 
 /// Panics if the object was freed, as far as a heap in verify mode knows.
 #[inline(always)]
@@ -29,5 +29,32 @@ fn look(object: NonNull<u8>, name: &str) {
 pub(crate) fn name<T>(raw: &Mutator, shape: ShapeId) {
     if cfg!(debug_assertions) && may_find_stale_pointers() {
         raw.heap().types().name(shape, type_name::<T>());
+    }
+}
+
+/// Panics if the slot or the value is of another heap in verify mode than the mutator, or the value was freed.
+#[inline(always)]
+#[cfg_attr(debug_assertions, track_caller)]
+pub(crate) fn store(raw: &Mutator, slot: usize, value: usize) {
+    if cfg!(debug_assertions) && may_find_stale_pointers() {
+        look_at_store(raw, slot, value);
+    }
+}
+
+#[cold]
+#[inline(never)]
+#[track_caller]
+fn look_at_store(raw: &Mutator, slot: usize, value: usize) {
+    let is_foreign = |at: usize| {
+        let at = Address::new(at);
+        !raw.heap().space().contains(at) && is_in_verified_heap(at)
+    };
+    assert!(!is_foreign(slot), "a cell of an object is set with a mutator of another heap");
+    assert!(
+        !is_foreign(value),
+        "a pointer to an object of another heap is stored: objects refer to those of their own heap"
+    );
+    if let Some(stale) = NonNull::new(value as *mut u8).and_then(stale_pointer) {
+        panic!("a pointer is stored that leads to {stale}");
     }
 }

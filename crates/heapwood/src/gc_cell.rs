@@ -2,6 +2,7 @@
 //! concurrent collector sees the old pointer or the new one. Stores release and loads acquire: a thread that reads a
 //! pointer sees the object as it was when the pointer was stored.
 
+use crate::checked;
 use crate::gc::Gc;
 use crate::mutator::Mutator;
 use crate::trace::{Trace, TypeMap};
@@ -114,10 +115,13 @@ impl<P: Pointer> GcCell<P> {
 
     /// Stores `value`. `m` must be of the heap that the cell's object and the value are in.
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn set(&self, m: &Mutator, value: P) {
+        let value = value.into_word();
+        checked::store(m.raw(), self.word.as_ptr() as usize, value);
         // SAFETY: the slot is a word of an object, or of a value that is not yet in the heap; the value is a
         // pointer it may hold.
-        unsafe { m.raw().barrier().write_inside(self.word.as_ptr(), Address::new(value.into_word())) };
+        unsafe { m.raw().barrier().write_inside(self.word.as_ptr(), Address::new(value)) };
     }
 
     /// Stores `value` and returns the old pointer.

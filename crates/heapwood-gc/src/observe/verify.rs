@@ -45,6 +45,9 @@ use heapwood_pages::PAGE_SIZE;
 /// A heap with less alive than this is checked at each collection.
 const SMALL: usize = 1 << 20;
 
+/// Entries on finaliser queues that nobody takes, from which on it is said.
+const MANY_QUEUED: usize = 10_000;
+
 /// The copy of the heap at the last check.
 pub(crate) struct Verify {
     copy: MappedArray<usize>,
@@ -64,6 +67,10 @@ pub(crate) struct Verify {
     /// Bytes of the heap with room in the copy.
     committed: AtomicUsize,
     violations: AtomicU64,
+    /// One more than how many entries had left the finaliser queues at the last collection, if many were left; 0 if few.
+    taken: AtomicU64,
+    /// It was said that nobody takes them.
+    told_of_queues: AtomicBool,
     arenas: ArenaLog,
 }
 
@@ -81,6 +88,8 @@ impl Verify {
             second: SecondMarking::new(kernel, space)?,
             committed: AtomicUsize::new(0),
             violations: AtomicU64::new(0),
+            taken: AtomicU64::new(0),
+            told_of_queues: AtomicBool::new(false),
             arenas: ArenaLog::new(kernel)?,
         })
     }
@@ -121,6 +130,18 @@ impl Verify {
     pub(crate) fn leave_unchecked(&self, pause: &Pause<'_>) {
         self.was_checked.store(false, Ordering::Relaxed);
         count_keys(pause);
+    }
+
+    /// Says once that nobody takes what is on finaliser queues, after a collection: `queued` entries are there, of `ever` that were.
+    pub(crate) fn look_at_queues(&self, queued: usize, ever: u64) {
+        let taken = if queued < MANY_QUEUED { 0 } else { ever - queued as u64 + 1 };
+        let is_stuck = self.taken.swap(taken, Ordering::Relaxed) == taken && taken != 0;
+        if is_stuck && !self.told_of_queues.swap(true, Ordering::Relaxed) {
+            write_line(format_args!(
+                "heapwood: verify: {queued} entries wait on finaliser queues, and none was taken since the last collection: their objects \
+                 stay until somebody takes them"
+            ));
+        }
     }
 
     /// Makes room for the heap as it is now; one thread collects.

@@ -55,6 +55,11 @@ impl CheckedHeaps {
         self.count.load(Ordering::Relaxed) != 0
     }
 
+    /// Whether an address lies in one of them.
+    pub(super) fn have(&self, address: usize) -> bool {
+        self.entries.iter().any(|heap| heap.heap_of(address).is_some())
+    }
+
     /// Explains a fault of a thread that has taken what fills freed memory for an address, by its registers.
     pub(super) fn explain_fault(&self, address: usize, mut registers: impl Iterator<Item = usize>) -> bool {
         const FILLED: usize = usize::from_ne_bytes([CLOBBER; size_of::<usize>()]);

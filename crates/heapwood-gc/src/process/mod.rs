@@ -69,6 +69,11 @@ pub fn may_find_stale_pointers() -> bool {
     CHECKED.are_there()
 }
 
+/// Whether an address lies in a heap of the process that is in verify mode.
+pub fn is_in_verified_heap(address: Address) -> bool {
+    CHECKED.have(address.get())
+}
+
 /// What is wrong with the address of an object, of any heap in verify mode, if that was freed and its memory is not in use again. It
 /// takes no lock.
 pub fn stale_pointer(object: NonNull<u8>) -> Option<StalePointer> {

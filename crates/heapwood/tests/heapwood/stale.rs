@@ -93,3 +93,24 @@ fn a_read_of_an_object_that_a_collection_freed_says_so() {
         );
     }
 }
+
+/// The wrong heap, in each of the ways, and a store of a stale pointer.
+#[test]
+fn a_store_that_mixes_heaps_or_revives_an_object_is_refused() {
+    let heaps = [heap(VERIFY), heap(VERIFY)];
+    let [a, b] = heaps.each_ref().map(|heap| heap.attach().unwrap());
+    let [in_a, in_b] = [&a, &b].map(|m| node(m, 1, None));
+    let said = panic_message(|| in_a.next.set(&b, None));
+    assert_eq!(said, "a cell of an object is set with a mutator of another heap");
+    let said = panic_message(|| in_a.next.set(&a, Some(in_b)));
+    assert!(said.starts_with("a pointer to an object of another heap is stored"), "{said}");
+    let kept: Vec<_> = nodes(&a).collect();
+    scrub();
+    a.collect();
+    let said = panic_message(|| kept.iter().for_each(|&node| in_a.next.set(&a, Some(node))));
+    assert!(
+        said.starts_with("a pointer is stored that leads to heapwood::common::Node, 16 bytes at"),
+        "{said}"
+    );
+    in_a.next.set(&a, Some(in_a));
+}

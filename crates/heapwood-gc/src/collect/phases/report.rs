@@ -81,6 +81,10 @@ impl Collector {
         }
         let cpu_ns = record.cpu_ns();
         drop(record);
+        if let Some(verify) = self.verify() {
+            let (_, queued, ever) = state.finalizers().counts();
+            verify.look_at_queues(queued, ever);
+        }
         if self.tracing().is_on() {
             let collected = TracedCollection {
                 number: state.cycles().collections(),

@@ -114,3 +114,25 @@ fn all_is_queued_at_the_end() {
     assert_eq!(taken(&heap), (0..10).collect::<Vec<_>>());
     assert_eq!(heap.finalize_all(), Ok(0));
 }
+
+/// Verify mode says so when nobody takes what is queued; who takes some is left in peace.
+#[test]
+fn a_queue_that_nobody_drains_is_named() {
+    const SAID: &str = "heapwood: verify: 10000 entries wait on finaliser queues, and none was taken";
+    for drains in [false, true] {
+        let ended = Child::new().called(drains).run(|| {
+            let heap = heap(FULL.verify(true).concurrent(Concurrent::Off));
+            let mutator = attach(&heap);
+            let node = node_type(&heap);
+            (0..10_000 + usize::from(drains))
+                .for_each(|tag| _ = finalize(&mutator, new(&mutator, node), tag));
+            mutator.collect().unwrap();
+            if drains {
+                next(&heap).unwrap();
+            }
+            mutator.collect().unwrap();
+        });
+        assert_eq!(ended.err.contains(SAID), !drains, "{ended}");
+        ended.well();
+    }
+}
