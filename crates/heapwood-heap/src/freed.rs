@@ -1,7 +1,8 @@
 //! The cells that the program has freed itself: one bit a granule, beside the mark and allocation bits, and chains of
 //! such cells for reuse, linked through their first words. The bits exist from the first free on; a heap whose program
-//! never frees has none. Invariant: a cell with a bit is no object; it is in at most one chain, or in none until its
-//! span is swept in the next cycle; the thread that clears the bit has the cell.
+//! never frees has none. Where what is freed is kept (`SpaceConfig::keep_freed`) they exist from the beginning, dead objects have
+//! bits, too, and nothing is in a chain. Invariant: a cell with a bit is no object; it is in at most one chain, or in none until its
+//! span is swept, in the next cycle or a later one; the thread that clears the bit has the cell.
 
 use crate::granule::{GRANULE, GRANULE_LOG};
 use core::ops::Range;

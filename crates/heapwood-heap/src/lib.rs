@@ -11,7 +11,8 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `stopped` | a stopped space: marking, walks, checks |
+//! | `stopped` | a stopped space: marking, checks |
+//! | `objects` | walks over its objects, and over what has just died |
 //! | `check` | the recomputation of invariants; snapshots of the pages; where the memory is |
 //! | `alloc` | mutators: allocation buffers, the slow path, large objects |
 //! | `arenas` | memory for objects that die together |

@@ -21,6 +21,7 @@ use crate::policy::{GoalPacer, Growth, Nursery};
 use crate::roots::{CollectionPhases, Roots};
 use crate::settings::options::Config;
 use crate::state::{MarkerPause, State};
+use core::ffi::c_int;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -140,6 +141,8 @@ pub(crate) struct Collector {
     pub(super) sweeping: Lock<(), SWEEPING>,
     /// Stacks are scanned.
     stacks: bool,
+    /// The signal that stops threads, unless they poll.
+    signal: Option<c_int>,
     slow_threads: SlowThreads,
     /// Collections call functions of the program: a copy of what the work has, for threads without its lock.
     calls_program: AtomicBool,
@@ -170,11 +173,8 @@ impl Collector {
             pacer,
             sweeping: Lock::new(()),
             stacks: config.conservative_stacks,
-            slow_threads: SlowThreads {
-                signal: config.signal(),
-                verifies: config.verify,
-                after: config.report_wait,
-            },
+            signal: config.signal(),
+            slow_threads: SlowThreads { verifies: config.verify, after: config.report_wait },
             calls_program: AtomicBool::new(false),
             was_given_up: AtomicBool::new(false),
             wants_helpers: AtomicBool::new(false),
@@ -330,7 +330,7 @@ impl Collector {
 
     /// Whether threads are stopped by signals.
     pub(super) fn stops_by_signals(&self) -> bool {
-        self.slow_threads.signal.is_some()
+        self.signal.is_some()
     }
 
     /// Its reports.
@@ -476,7 +476,7 @@ impl Collector {
         at_most: Option<Duration>,
     ) -> Result<Option<AwaitedThread>, StopTimeout> {
         let last = members.stop(self.stops_by_signals(), at_most, |mutator, seconds| {
-            self.slow_threads.report(mutator.thread(), seconds);
+            self.slow_threads.report(mutator.thread(), seconds, self.signal);
         })?;
         Ok(last.map(|(mutator, ns)| AwaitedThread { thread: mutator.thread(), ns }))
     }

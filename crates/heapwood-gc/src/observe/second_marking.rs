@@ -1,5 +1,5 @@
-//! A second marking of verify mode, for each that runs beside the program: a slow walk of the stopped heap when the first
-//! begins, and another when it has marked all it will.
+//! A second marking of verify mode, for each beside the program whose start is a check: a slow walk of the stopped heap when the
+//! first begins, and another when it has marked all it will.
 //!
 //! - At the start: which objects paths of precise edges reach from any root. A concurrent marking promises them all,
 //!   whatever the program does to the paths afterwards, but for those that the program frees. Ambiguous words inside objects

@@ -3,8 +3,8 @@
 //! changes nothing of the heap but what a sweep would change.
 //!
 //! Before marking:
-//! - It compares pointer slots of objects that survived the last collection with a copy made then. A slot that changed
-//!   without a noted store bypassed the barrier. An object is new until its thread's next poll or allocation; at a
+//! - It compares pointer slots of objects that were old at the last check, and have not died since, with a copy made then. A slot that
+//!   changed without a noted store bypassed the barrier. An object is new until its thread's next poll or allocation; at a
 //!   collection no object is new.
 //! - Every slot, of roots and of objects, must hold the address of an object that exists: marking would revive a freed
 //!   one. If the program frees objects itself, it checks only objects that precise roots reach (`walk`),
@@ -68,8 +68,8 @@ pub(crate) struct Verify {
     committed: AtomicUsize,
     violations: AtomicU64,
     /// One more than how many entries had left the finaliser queues at the last collection, if many were left; 0 if few.
-    taken: AtomicU64,
-    /// It was said that nobody takes them.
+    left_queues: AtomicU64,
+    /// It was said that none leaves them.
     told_of_queues: AtomicBool,
     arenas: ArenaLog,
 }
@@ -88,7 +88,7 @@ impl Verify {
             second: SecondMarking::new(kernel, space)?,
             committed: AtomicUsize::new(0),
             violations: AtomicU64::new(0),
-            taken: AtomicU64::new(0),
+            left_queues: AtomicU64::new(0),
             told_of_queues: AtomicBool::new(false),
             arenas: ArenaLog::new(kernel)?,
         })
@@ -134,8 +134,8 @@ impl Verify {
 
     /// Says once that nobody takes what is on finaliser queues, after a collection: `queued` entries are there, of `ever` that were.
     pub(crate) fn look_at_queues(&self, queued: usize, ever: u64) {
-        let taken = if queued < MANY_QUEUED { 0 } else { ever - queued as u64 + 1 };
-        let is_stuck = self.taken.swap(taken, Ordering::Relaxed) == taken && taken != 0;
+        let left = if queued < MANY_QUEUED { 0 } else { ever - queued as u64 + 1 };
+        let is_stuck = self.left_queues.swap(left, Ordering::Relaxed) == left && left != 0;
         if is_stuck && !self.told_of_queues.swap(true, Ordering::Relaxed) {
             write_line(format_args!(
                 "heapwood: verify: {queued} entries wait on finaliser queues, and none was taken since the last collection: their objects \

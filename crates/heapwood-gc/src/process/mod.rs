@@ -1,6 +1,6 @@
 //! The state that a process has once, because the operating system has it once: thread records and the ends of threads,
-//! signal handlers, fork handlers, and the number of protected arena chunks. All other state belongs to a heap, except
-//! reports that are made once a process (`settings/environment.rs`).
+//! signal handlers, fork handlers, and the number of protected arena chunks; and the list of heaps in verify mode (`checked`). All
+//! other state belongs to a heap, except reports that are made once a process (`settings/environment.rs`).
 //!
 //! A thread's record is a thread-local variable. The thread's value of a key is the record's address: the C library
 //! calls a function for each exiting thread that has a value, and a signal handler may read it. The handler cannot use

@@ -1,4 +1,4 @@
-//! Diagnostics: messages without allocation, and the state of threads as the kernel reports it.
+//! Diagnostics: messages without allocation, the state of threads as the kernel reports it, and what AddressSanitizer is told.
 
 pub mod asan;
 pub mod backtrace;
