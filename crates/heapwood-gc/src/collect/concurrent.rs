@@ -77,12 +77,7 @@ impl Collector {
                 })
             });
             let marked_bytes = session.marked();
-            let size = work.size(state);
-            let Work { concurrent, .. } = &mut *work;
-            if concurrent.is_paced {
-                state.space().set_pace(concurrent.pace.budget(marked_bytes, size, concurrent.survival));
-                waiters.grant();
-            }
+            work.concurrent.grant(state, Some(marked_bytes), work.size(state));
             let cpu = clock::thread_cpu_ns() - cpu + marked.helpers_cpu_ns;
             work.spent += cpu / COUNTED_PART;
             work.concurrent.beside += cpu;

@@ -5,6 +5,7 @@ use super::concurrent_rule::{ConcurrentRule, InStop};
 use crate::observe::Floating;
 use crate::policy::{MarkCycle, MarkPace, StartPolicy};
 use crate::settings::options::Config;
+use crate::state::State;
 use heapwood_os::process::clock;
 
 /// Notes for markings beside the program.
@@ -49,6 +50,20 @@ impl ConcurrentWork {
             overtaken_by: None,
             full_ended: clock::monotonic_ns(),
         }
+    }
+
+    /// Grants the mutators as much of the room as the active marking has earned by `marked` bytes, and wakes those that wait. None
+    /// is active: all of it.
+    pub(super) fn grant(&self, state: &State, marked: Option<usize>, size: usize) {
+        let waiters = state.pace_waiters();
+        match marked {
+            Some(_) if waiters.is_always_behind() => state.space().set_pace(0),
+            Some(marked) if self.is_paced => {
+                state.space().set_pace(self.pace.budget(marked, size, self.survival));
+            }
+            _ => {}
+        }
+        waiters.grant();
     }
 
     /// A pause that was no full collection has left so much of what was allocated.

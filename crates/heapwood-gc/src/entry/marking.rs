@@ -51,11 +51,6 @@ impl IncrementalMarking<'_> {
         heap.collector().step_marking(heap.state(), self.0, edges)
     }
 
-    /// Lets no more than N bytes be allocated in this cycle without waiting for the marker, as if it had marked as little.
-    pub fn pace(self, bytes: usize) {
-        self.0.shared().space().set_pace(bytes);
-    }
-
     /// Marks everything that is left, and ends the marking like a full collection; false if none is active.
     pub fn finish(self) -> Result<bool, Misuse> {
         let heap = self.0.heap();

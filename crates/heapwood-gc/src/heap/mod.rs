@@ -416,6 +416,12 @@ impl Heap {
     pub fn pace_by_bytes(&self) {
         self.state.cycles().pace_by_bytes();
     }
+
+    /// Lets every allocation on the slow path wait, for a bounded time, while a marking beside the program is active, as if that
+    /// were far behind. For tests.
+    pub fn wait_for_marker_always(&self) {
+        self.state.pace_waiters().set_always_behind();
+    }
 }
 
 impl Mutator {

@@ -4,7 +4,7 @@
 
 use crate::observe::Stats;
 use crate::policy::pace_limits::{MOST_DOUBLED, WAIT};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use core::time::Duration;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::threads::futex::{wait_for, wake};
@@ -13,6 +13,8 @@ use heapwood_os::threads::futex::{wait_for, wake};
 #[derive(Default)]
 pub(crate) struct PaceWaiters {
     waiting: AtomicU32,
+    /// Each marking is behind, however far it has come. For tests.
+    is_always_behind: AtomicBool,
     /// Changes with each part of the room that is granted.
     granted: AtomicU32,
     /// Waits since the last part that were in vain.
@@ -67,6 +69,15 @@ impl PaceWaiters {
         if self.are_there() {
             wake(&self.granted, i32::MAX);
         }
+    }
+
+    /// Lets every allocation beside a marking wait. For tests.
+    pub(crate) fn set_always_behind(&self) {
+        self.is_always_behind.store(true, Ordering::Relaxed);
+    }
+
+    pub(crate) fn is_always_behind(&self) -> bool {
+        self.is_always_behind.load(Ordering::Relaxed)
     }
 
     /// In a forked child: nobody waits.

@@ -230,11 +230,7 @@ impl Collector {
         pause.world().end_marking(cycle.collection(), pause.owners(), budget, goal);
         let size = cycle.work.size(pause.state());
         let Work { session, concurrent, .. } = &mut *cycle.work;
-        if let Some(session) = session.active().filter(|_| concurrent.is_paced) {
-            let pace = concurrent.pace.budget(session.marked(), size, concurrent.survival);
-            pause.space().set_pace(pace);
-        }
-        pause.state().pace_waiters().grant();
+        concurrent.grant(pause.state(), session.active().map(|session| session.marked()), size);
         self.roots().forget_changes();
         let (state, nursery) = (pause.state(), &cycle.work.nursery);
         if nursery.remembers() {

@@ -43,7 +43,7 @@ pub(crate) fn play(settings: &Settings) {
     let settings = &Settings { round, ..*settings };
     let most = round * settings.threads * 25;
     let mut seed = first_seed();
-    let (mut all, mut left, mut counts) = (Done::default(), share, [0; 8]);
+    let (mut all, mut left, mut counts) = (Done::default(), share, [0; 9]);
     while left > 0 {
         let world = World::new(*settings, seed);
         let done = world.play(seed, left.min(most)).unwrap_or_else(|what| panic!("{what}"));
@@ -52,16 +52,17 @@ pub(crate) fn play(settings: &Settings) {
         let beside = stats.concurrent_markings as usize;
         let [collections, young, late] =
             [stats.collections, stats.young_collections, stats.promoted_en_masse].map(|n| n as usize);
-        let these = [collections, young, late, beside, came.0, came.1, reads.0, reads.1];
-        (0..8).for_each(|i| counts[i] += these[i]);
+        let these =
+            [collections, young, late, beside, came.0, came.1, reads.0, reads.1, stats.mark_waits as usize];
+        (0..9).for_each(|i| counts[i] += these[i]);
         left = left.saturating_sub(done.allocations);
         all.add(done);
         seed += 1;
     }
-    let [collections, young, late, beside, came, came_data, found, cleared] = counts;
+    let [collections, young, late, beside, came, came_data, found, cleared, waits] = counts;
     println!(
         "{}: {all:?}, {came} clusters and {came_data} data came back, {found} weak reads found something and {cleared} nothing, \
-         {collections} collections, {young} young, {late} late, {beside} beside the threads",
+         {collections} collections, {young} young, {late} late, {beside} beside the threads, {waits} waits for the marker",
         settings.name,
     );
     assert!(all.allocations >= share);

@@ -19,6 +19,8 @@ pub(crate) struct Settings {
     pub(crate) mixed: bool,
     /// Whether threads leave and others take their place.
     pub(crate) come_and_go: bool,
+    /// Whether who allocates beside a marking waits each time.
+    pub(crate) waits: bool,
     /// Whether collections are young ones mostly, some of them late.
     pub(crate) young: bool,
 }
@@ -62,6 +64,7 @@ const USUAL: Settings = Settings {
     round: 10_000,
     mixed: false,
     come_and_go: false,
+    waits: false,
     young: false,
 };
 const MIXED: Settings = Settings { mixed: true, ..USUAL };
@@ -87,18 +90,20 @@ heapwood_gc_testing::heaps! {
     two_threads = on(USUAL, CONCURRENT.percent(30), 2, 7);
     four_threads = on(USUAL, CONCURRENT.mark_threads(6), 4, 7);
     sixteen_threads = on(CROWD, PRECISE, 16, 7);
-    threads_that_come_and_go = on(COMING, PRECISE, 6, 7);
+    threads_that_come_and_go = on(COMING, PRECISE, 6, 6);
     all_mixed = on(MIXED, CONCURRENT, 3, 2);
     small_mark_stack = on(USUAL, CONCURRENT.mark_stack(8), 2, 2);
+    waits = on(Settings { waits: true, ..COMING }, CONCURRENT, 4, 1);
     limited = on(LIMITED, CONCURRENT.limit(6 << 20), 3, 2);
     verified = on(VERIFIED, PRECISE.verify(true), 3, 1);
     stressed = on(STRESSED, PRECISE.stress(true), 3, 1);
     conservative = on(Settings { come_and_go: true, ..USUAL }, SCANNED, 4, 6);
     young_one_thread = on(OFTEN_YOUNG, YOUNG, 1, 5);
     young_two_threads_left_to_themselves = on(OFTEN_YOUNG, YOUNG.min_heap(24 << 20), 2, 9);
-    young_threads_that_come_and_go = on(young(COMING), YOUNG, 6, 11);
+    young_threads_that_come_and_go = on(young(COMING), YOUNG, 6, 10);
     young_all_mixed = on(young(MIXED), YOUNG.mark_threads(4), 3, 5);
     young_small_mark_stack = on(OFTEN_YOUNG, YOUNG.mark_stack(8), 2, 3);
+    young_waits = on(young(Settings { waits: true, ..COMING }), YOUNG, 3, 1);
     young_limited = on(young(LIMITED), YOUNG.limit(6 << 20), 3, 4);
     young_verified = on(young(VERIFIED), YOUNG.verify(true), 3, 1);
     young_stressed = on(young(STRESSED), YOUNG.stress(true), 3, 1);

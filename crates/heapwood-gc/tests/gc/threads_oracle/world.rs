@@ -45,6 +45,9 @@ impl World {
     pub(crate) fn new(settings: Settings, seed: u64) -> Self {
         let heap = Heap::create(&SYSTEM, settings.config).unwrap();
         heap.space().set_always_shared(settings.mixed);
+        if settings.waits {
+            heap.wait_for_marker_always();
+        }
         let mutator = Mutator::attach(&heap, None).unwrap();
         let kinds = Kinds::new(&heap, &mutator, &mut Rng::new(seed));
         let (exchange, weaks) = (Exchange::new(&heap, &mutator), Weaks::new(&heap, &mutator));
