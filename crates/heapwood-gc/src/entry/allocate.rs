@@ -48,7 +48,7 @@ impl Mutator {
     pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
         let buffer = self.buffer(shape);
         // No collection can be due while a span still has cells, if no thread asks this one to stop.
-        let goes_on = !self.is_asked_to_stop() && self.check().is_ok();
+        let goes_on = (!self.is_asked_to_stop() || self.defers()) && self.check().is_ok();
         let keeps = self.stops_by_signals();
         if goes_on {
             let _no_preempt = self.record().no_preempt();
@@ -144,6 +144,9 @@ impl Mutator {
         bytes: usize,
         attempt: impl Fn() -> Result<R, SpaceError>,
     ) -> Result<R, AllocError> {
+        if self.defers() {
+            return self.retry_deferred(bytes, attempt);
+        }
         let heap = self.heap();
         let (state, space) = (heap.state(), heap.space());
         self.check()?;
@@ -293,7 +296,7 @@ impl Mutator {
     }
 
     #[cold]
-    fn allocation_error(&self, bytes: usize, refused: SpaceError) -> AllocError {
+    pub(super) fn allocation_error(&self, bytes: usize, refused: SpaceError) -> AllocError {
         let arenas = {
             let _no_preempt = self.record().no_preempt();
             self.shared().space().arenas().bytes()

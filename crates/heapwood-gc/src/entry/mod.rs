@@ -5,6 +5,7 @@ pub(crate) mod allocate;
 pub(crate) mod attach;
 pub(crate) mod chains;
 mod collections_off;
+mod deferral;
 pub(crate) mod free;
 mod hook;
 pub(crate) mod marking;

@@ -9,6 +9,7 @@
 //! | `no_preempt` | no-preempt regions, in which no signal stops the thread |
 //! | `interrupt` | stops by signal |
 //! | `safepoint` | safepoints, and blocking regions, which count as stops |
+//! | `deferral` | whether its allocations collect |
 //! | `switch` | switches to another stack |
 //! | `barrier` | the write barrier |
 //! | `store_buffer` | the stores that the next young collection has to know |
@@ -26,6 +27,7 @@
 //! `entry/attach.rs` and `allocate.rs`, above this folder.
 
 pub(crate) mod barrier;
+mod deferral;
 pub(crate) mod interrupt;
 #[cfg(all(test, loom))]
 pub(crate) mod model;
@@ -62,6 +64,7 @@ use region::Regions;
 use registry::{Link, Member, Members};
 use shade_buffer::ShadeBuffer;
 use stop::Gate;
+pub(crate) use deferral::Deferral;
 pub(crate) use stop::ThreadState;
 use store_buffer::RecordedStores;
 use thread::MutatorThread;
@@ -95,6 +98,8 @@ pub struct Mutator {
     finalizer_calls: FinalizerCalls,
     /// The function that the thread calls when it detaches from the heap.
     farewell: Cell<Option<fn()>>,
+    /// Whether its allocations collect.
+    deferral: Cell<Deferral>,
     /// The spans and pages that its thread owns, beside the allocation buffers. Few of its last pages are ever touched.
     cache: ThreadCache,
 }
@@ -160,7 +165,20 @@ impl Mutator {
             (&raw mut (*place).client).write_bytes(0, 1);
             (&raw mut (*place).finalizer_calls).write(FinalizerCalls::new());
             (&raw mut (*place).farewell).write(Cell::new(None));
+            (&raw mut (*place).deferral).write(Cell::new(Deferral::Off));
         }
+    }
+
+    /// What it does when a collection is due.
+    #[inline(always)]
+    pub(crate) fn deferral(&self) -> &Cell<Deferral> {
+        &self.deferral
+    }
+
+    /// Whether a collection that is due waits.
+    #[inline(always)]
+    pub(crate) fn defers(&self) -> bool {
+        self.deferral.get() != Deferral::Off
     }
 
     /// The calls of finalisers that are under way on its thread.

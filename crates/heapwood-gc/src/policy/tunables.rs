@@ -166,6 +166,8 @@ pub(crate) mod pace {
     pub(crate) const PASSED_BYTES: usize = 16 << 10;
     /// A large object waits no more often than this.
     pub(crate) const PASSED_PART: usize = 8;
+    /// How much is allocated at once by a mutator that defers a collection.
+    pub(crate) const DEFERRED_BYTES: usize = 256 << 10;
 }
 
 /// The share of one CPU that each kind of background work takes, and when it begins.

@@ -107,6 +107,12 @@ impl Budget {
         self.pace = self.pace.max(self.used()).saturating_add(bytes);
     }
 
+    /// Lets N more bytes be allocated, beside those that may be already, though a collection is due.
+    pub(crate) fn pass(&mut self, bytes: usize) {
+        self.budget = self.budget.max(self.used()).saturating_add(bytes);
+        self.pass_pace(bytes);
+    }
+
     /// Makes no collection due until the budget is resumed.
     pub(crate) fn suspend(&mut self) {
         self.suspended.get_or_insert(core::mem::replace(&mut self.budget, usize::MAX));

@@ -365,6 +365,11 @@ impl Space {
         self.sweeper.lock().budget.pass_pace(bytes);
     }
 
+    /// Lets N more bytes be allocated, beside those that may be already, though a collection is due.
+    pub fn pass_budget(&self, bytes: usize) {
+        self.sweeper.lock().budget.pass(bytes);
+    }
+
     /// Sets the heap size at which a collection is due, from which the shares of mutators are computed.
     pub fn set_goal(&self, bytes: usize) {
         self.sweeper.lock().budget.set_goal(bytes);

@@ -2,6 +2,7 @@
 
 mod collections_off;
 mod crowd;
+mod deferral;
 mod fork;
 mod frees;
 mod idle;

@@ -1,0 +1,12 @@
+//! Whether a mutator's allocations collect (`entry/deferral.rs`).
+
+/// What a mutator does when a collection is due. All zeros is the first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Deferral {
+    /// It collects.
+    Off = 0,
+    /// It allocates on.
+    On,
+    /// It has allocated on.
+    Due,
+}
