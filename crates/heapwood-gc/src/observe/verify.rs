@@ -45,8 +45,9 @@ use heapwood_pages::PAGE_SIZE;
 /// A heap with less alive than this is checked at each collection.
 const SMALL: usize = 1 << 20;
 
-/// Entries on finaliser queues that nobody takes, from which on it is said.
+/// So many entries on finaliser queues, of which none was taken until as many collections have found that, are said.
 const MANY_QUEUED: usize = 10_000;
+const LOOKS_AT_QUEUES: u64 = 16;
 
 /// The copy of the heap at the last check.
 pub(crate) struct Verify {
@@ -67,10 +68,8 @@ pub(crate) struct Verify {
     /// Bytes of the heap with room in the copy.
     committed: AtomicUsize,
     violations: AtomicU64,
-    /// One more than how many entries had left the finaliser queues at the last collection, if many were left; 0 if few.
-    left_queues: AtomicU64,
-    /// It was said that none leaves them.
-    told_of_queues: AtomicBool,
+    /// Collections that found many entries on the finaliser queues, from which none was ever taken.
+    looked_at_queues: AtomicU64,
     arenas: ArenaLog,
 }
 
@@ -88,8 +87,7 @@ impl Verify {
             second: SecondMarking::new(kernel, space)?,
             committed: AtomicUsize::new(0),
             violations: AtomicU64::new(0),
-            left_queues: AtomicU64::new(0),
-            told_of_queues: AtomicBool::new(false),
+            looked_at_queues: AtomicU64::new(0),
             arenas: ArenaLog::new(kernel)?,
         })
     }
@@ -132,14 +130,14 @@ impl Verify {
         count_keys(pause);
     }
 
-    /// Says once that nobody takes what is on finaliser queues, after a collection: `queued` entries are there, of `ever` that were.
+    /// Says once that nobody takes what is on finaliser queues, after some collections: `queued` entries are there, of `ever` that were.
     pub(crate) fn look_at_queues(&self, queued: usize, ever: u64) {
-        let left = if queued < MANY_QUEUED { 0 } else { ever - queued as u64 + 1 };
-        let is_stuck = self.left_queues.swap(left, Ordering::Relaxed) == left && left != 0;
-        if is_stuck && !self.told_of_queues.swap(true, Ordering::Relaxed) {
+        // Whoever takes them may be late, but not in so many collections.
+        let is_left = queued >= MANY_QUEUED && ever == queued as u64;
+        if is_left && self.looked_at_queues.fetch_add(1, Ordering::Relaxed) + 1 == LOOKS_AT_QUEUES {
             write_line(format_args!(
-                "heapwood: verify: {queued} entries wait on finaliser queues, and none was taken since the last collection: their objects \
-                 stay until somebody takes them"
+                "heapwood: verify: {queued} entries wait on finaliser queues, and none was ever taken: their objects stay until somebody \
+                 takes them"
             ));
         }
     }
