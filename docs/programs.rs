@@ -8,6 +8,10 @@
 pub struct Readme;
 
 #[cfg(doctest)]
+#[doc = include_str!("guide/session.md")]
+pub struct Session;
+
+#[cfg(doctest)]
 #[doc = include_str!("guide/rust.md")]
 pub struct Rust;
 

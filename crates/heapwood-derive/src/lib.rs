@@ -10,11 +10,13 @@
 //! | `fields` | the fields of a struct or an enum, and which of them depend on a type parameter |
 //! | `trace` | the output of `#[derive(Trace)]` |
 //! | `marker` | the output of the derives for marker traits |
+//! | `rootable` | the output of `#[derive(Rootable)]` |
 //! | `exhaustive` | a check that the type which is compiled has the fields that the macro saw |
 
 mod exhaustive;
 mod fields;
 mod marker;
+mod rootable;
 mod trace;
 
 use proc_macro::TokenStream;
@@ -47,6 +49,14 @@ pub fn derive_no_pointers(input: TokenStream) -> TokenStream {
     marker::expand(&input, "NoPointers", "has_no_pointers", marker::Bound::Fields)
         .unwrap_or_else(Error::into_compile_error)
         .into()
+}
+
+/// Derives `heapwood::session::Rootable`: the type may be a session's root. It has one parameter, the lifetime of its pointers. Derive
+/// `Trace` beside it.
+#[proc_macro_derive(Rootable)]
+pub fn derive_rootable(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    rootable::expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// Derives `heapwood::Shared`: several threads may use one value at the same time, so a `Root` of it may be sent to

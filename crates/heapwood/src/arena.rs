@@ -3,8 +3,8 @@
 //! arena. Invariant: for the length of its lifetime an [`ArenaRef`] refers to a value of an arena that is open and was
 //! not reset.
 
-use crate::gc::Gc;
 use crate::mutator::Mutator;
+use crate::plain::Gc;
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace, TypeMap, descriptor_of, program_of};
 use core::fmt;

@@ -9,7 +9,7 @@ use core::marker::PhantomData;
 use core::mem::ManuallyDrop;
 use core::ops::Deref;
 use core::ptr::NonNull;
-use heapwood_gc::HeapError;
+use heapwood_gc::{HeapError, StackGiven};
 use std::sync::Arc;
 
 impl Heap {
@@ -25,7 +25,7 @@ impl Heap {
     /// # Panics
     /// If the thread is attached to this heap already: pass the [`Mutator`] on instead.
     pub fn attach(&self) -> Result<Attached, HeapError> {
-        Attached::new(self.inner.clone())
+        Attached::new(self.inner.clone(), StackGiven::Own)
     }
 
     /// Calls `f` with the calling thread's mutator. A thread that is not attached is attached for the call. For
@@ -101,8 +101,8 @@ pub struct Attached {
 }
 
 impl Attached {
-    pub(crate) fn new(inner: Arc<Inner>) -> Result<Self, HeapError> {
-        let raw = match heapwood_gc::Mutator::attach(&inner.heap, None) {
+    pub(crate) fn new(inner: Arc<Inner>, stack: StackGiven) -> Result<Self, HeapError> {
+        let raw = match heapwood_gc::Mutator::attach_on(&inner.heap, stack) {
             Err(error @ HeapError::AttachedAlready) => panic!("{error}"),
             attached => attached?,
         };

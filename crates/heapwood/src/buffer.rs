@@ -2,8 +2,8 @@
 //! no memory of the system until it is used. A buffer has no header and does not store its length;
 //! [`Slice`](crate::Slice) does.
 
-use crate::gc::Gc;
 use crate::mutator::Mutator;
+use crate::plain::Gc;
 use core::ptr::NonNull;
 use heapwood_gc::AllocError;
 use heapwood_heap::{MAX_TABLED, ShapeId, SizeClass};

@@ -3,9 +3,9 @@
 //! keeps it; a value that was given for another object ([`Mutator::finalize`]) lies outside the heap, and nobody can borrow it.
 //! Invariant: a value is dropped once, after the last `Gc` of its object.
 
-use crate::gc::Gc;
 use crate::heap::{Heap, Inner};
 use crate::mutator::Mutator;
+use crate::plain::Gc;
 use crate::shared::Shared;
 use crate::trace::{Trace, TypeMap};
 use core::fmt;

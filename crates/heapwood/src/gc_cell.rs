@@ -2,9 +2,9 @@
 //! concurrent collector sees the old pointer or the new one. Stores release and loads acquire: a thread that reads a
 //! pointer sees the object as it was when the pointer was stored.
 
+use crate::access::Access;
 use crate::checked;
 use crate::gc::Gc;
-use crate::mutator::Mutator;
 use crate::trace::{Trace, TypeMap};
 use core::cell::Cell;
 use core::fmt;
@@ -15,8 +15,8 @@ use heapwood_heap::{Address, publication};
 
 pub(crate) mod sealed {
     pub trait Sealed {}
-    impl<T> Sealed for super::Gc<T> {}
-    impl<T> Sealed for Option<super::Gc<T>> {}
+    impl<T> Sealed for super::Gc<'_, T> {}
+    impl<T> Sealed for Option<super::Gc<'_, T>> {}
 }
 
 /// The content of a [`GcCell`]: a [`Gc`], [`Weak`](crate::Weak), [`Ephemeron`](crate::Ephemeron), [`WeakMap`](crate::WeakMap) or
@@ -30,7 +30,13 @@ pub trait Pointer: sealed::Sealed + Trace + Copy {
     unsafe fn from_word(word: usize) -> Self;
 }
 
-impl<T> Pointer for Gc<T> {
+/// The content of a cell of this brand.
+pub trait Branded<'gc>: sealed::Sealed {}
+
+impl<'gc, T> Branded<'gc> for Gc<'gc, T> {}
+impl<'gc, T> Branded<'gc> for Option<Gc<'gc, T>> {}
+
+impl<T> Pointer for Gc<'_, T> {
     #[inline(always)]
     fn into_word(self) -> usize {
         self.as_ptr() as usize
@@ -42,7 +48,7 @@ impl<T> Pointer for Gc<T> {
     }
 }
 
-impl<T> Pointer for Option<Gc<T>> {
+impl<T> Pointer for Option<Gc<'_, T>> {
     #[inline(always)]
     fn into_word(self) -> usize {
         self.map_or(0, Gc::into_word)
@@ -116,8 +122,11 @@ impl<P: Pointer> GcCell<P> {
     /// Stores `value`. `m` must be of the heap that the cell's object and the value are in.
     #[inline]
     #[cfg_attr(debug_assertions, track_caller)]
-    pub fn set(&self, m: &Mutator, value: P) {
-        let value = value.into_word();
+    pub fn set<'gc>(&self, m: &impl Access<'gc>, value: P)
+    where
+        P: Branded<'gc>,
+    {
+        let (m, value) = (m.mutator(), value.into_word());
         checked::store(m.raw(), self.word.as_ptr() as usize, value);
         // SAFETY: the slot is a word of an object, or of a value that is not yet in the heap; the value is a
         // pointer it may hold.
@@ -126,7 +135,10 @@ impl<P: Pointer> GcCell<P> {
 
     /// Stores `value` and returns the old pointer.
     #[inline]
-    pub fn replace(&self, m: &Mutator, value: P) -> P {
+    pub fn replace<'gc>(&self, m: &impl Access<'gc>, value: P) -> P
+    where
+        P: Branded<'gc>,
+    {
         let old = self.get();
         self.set(m, value);
         old

@@ -130,7 +130,11 @@ impl Heap {
     ///
     /// The stacks are always scanned: [`Config::conservative_stacks`] has no effect here.
     pub unsafe fn new(config: Config) -> Result<Heap, HeapError> {
-        let config = config.conservative_stacks(true);
+        Heap::create(config.conservative_stacks(true))
+    }
+
+    /// A heap of this configuration; whoever makes one that does not scan stacks sees to its roots.
+    pub(crate) fn create(config: Config) -> Result<Heap, HeapError> {
         let heap = heapwood_gc::Heap::create(&heapwood_os::SYSTEM, config)?;
         Ok(Heap { inner: Arc::new(Inner { heap, hook: OnceLock::new(), left_queues: Mutex::default() }) })
     }

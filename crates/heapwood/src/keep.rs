@@ -3,8 +3,8 @@
 //! Invariant: the word of a [`Kept`] is in the thread's registers or stack until the guard is dropped. The idea and the
 //! name are those of Go's `runtime.KeepAlive`.
 
-use crate::gc::Gc;
 use crate::mutator::Mutator;
+use crate::plain::Gc;
 use core::arch::asm;
 use core::fmt;
 use core::marker::PhantomData;

@@ -32,7 +32,9 @@
 //! | `attach` | [`Attached`]: a thread becomes a mutator |
 //! | `mutator` | [`Mutator`]: allocating, polling |
 //! | `finalized` | [`Finalized`] and [`DropQueue`]: values that are dropped when their objects are dead |
-//! | `gc` | [`Gc`] |
+//! | `session` | [`Session`](session::Session): a heap without `unsafe` |
+//! | `gc`, `plain` | [`Gc`], of a session and elsewhere |
+//! | `access` | [`Access`]: what a mutator and a session's access have in common |
 //! | `gc_cell` | [`GcCell`] |
 //! | `arena` | [`Arena`]: memory for values that die together |
 //! | `slice` | [`Slice`]: arrays whose length is known at run time |
@@ -48,6 +50,7 @@
 
 #[doc(hidden)]
 pub mod __private;
+mod access;
 mod arena;
 mod attach;
 mod buffer;
@@ -59,7 +62,9 @@ mod heap;
 mod keep;
 mod like_a_gc;
 mod mutator;
+mod plain;
 mod root;
+pub mod session;
 mod shared;
 mod slice;
 mod stack;
@@ -67,11 +72,11 @@ mod trace;
 mod weak;
 mod weak_map;
 
+pub use access::Access;
 pub use arena::{Arena, ArenaRef, ArenaVec};
 pub use attach::Attached;
 pub use buffer::Buffer;
 pub use finalized::{DropQueue, Finalized};
-pub use gc::Gc;
 pub use gc_cell::GcCell;
 pub use heap::{AllocErrorHook, Heap};
 pub use heapwood_derive::{NoPointers, Shared, Trace};
@@ -88,6 +93,7 @@ pub use heapwood_gc::{
 };
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;
+pub use plain::Gc;
 pub use root::Root;
 pub use shared::Shared;
 pub use slice::Slice;

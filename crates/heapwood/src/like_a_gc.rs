@@ -20,6 +20,9 @@ macro_rules! like_a_gc {
         impl<$($generics),*> $crate::gc_cell::sealed::Sealed for $type<$($generics),*> {}
         impl<$($generics),*> $crate::gc_cell::sealed::Sealed for Option<$type<$($generics),*>> {}
 
+        impl<$($generics),*> $crate::gc_cell::Branded<'static> for $type<$($generics),*> {}
+        impl<$($generics),*> $crate::gc_cell::Branded<'static> for Option<$type<$($generics),*>> {}
+
         impl<$($generics),*> $crate::gc_cell::Pointer for $type<$($generics),*> {
             #[inline]
             fn into_word(self) -> usize {

@@ -4,8 +4,8 @@
 #[cfg(doc)]
 use crate::attach::Attached;
 use crate::checked;
-use crate::gc::Gc;
 use crate::heap::{Heap, Inner};
+use crate::plain::Gc;
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
 use core::cell::Cell;

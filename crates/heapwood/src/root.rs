@@ -1,9 +1,9 @@
 //! A root keeps an object alive from anywhere, including a `static` and the ordinary heap, on any thread. It is a slot
 //! that the heap owns. A thread that is attached reads the `Gc` in it.
 
-use crate::gc::Gc;
 use crate::heap::Inner;
 use crate::mutator::Mutator;
+use crate::plain::Gc;
 use crate::shared::Shared;
 use core::fmt;
 use core::marker::PhantomData;

@@ -71,7 +71,7 @@ shared!(
 unsafe impl<T: ?Sized> Shared for core::marker::PhantomData<T> {}
 
 // SAFETY: any thread may read a pointer, and its target is Shared.
-unsafe impl<T: Shared> Shared for Gc<T> {}
+unsafe impl<T: Shared> Shared for Gc<'_, T> {}
 // SAFETY: the cell is an atomic word, and its target is Shared.
 unsafe impl<P: Pointer + Shared> Shared for GcCell<P> {}
 // SAFETY: a slice holds its elements and a length that never changes.

@@ -1,6 +1,6 @@
 //! The types that may live in a heap. [`Trace`] has a constant that says where the pointers of a type are.
 //! [`NoPointers`] marks the types without pointers. Invariant of both: safe code with traced types can neither hide a
-//! [`Gc`](crate::gc::Gc) from the collector nor change one without the barrier. The shape of the contract is gc-arena's
+//! [`Gc`](crate::Gc) from the collector nor change one without the barrier. The shape of the contract is gc-arena's
 //! `Collect`.
 
 use core::any::TypeId;
@@ -42,7 +42,7 @@ pub use heapwood_layout::{TypeDescriptor, TypeMap};
 ///
 /// # Safety
 ///
-/// 1. Every word of a value that may hold a [`Gc`](crate::gc::Gc) is in [`MAP`](Self::MAP): its bit is set, or the
+/// 1. Every word of a value that may hold a [`Gc`](crate::Gc) is in [`MAP`](Self::MAP): its bit is set, or the
 ///    map is conservative.
 /// 2. A word whose bit is set holds, for as long as the value exists, a `Gc` or zero: never anything uninitialised
 ///    or half written.
@@ -64,7 +64,7 @@ pub unsafe trait Trace: Sized {
     const MAP: TypeMap;
 }
 
-/// A type whose values never hold a [`Gc`](crate::gc::Gc).
+/// A type whose values never hold a [`Gc`](crate::Gc).
 ///
 /// Such values may change without the barrier: `Cell<T>` is [`Trace`] for them. `#[derive(NoPointers)]` implements it
 /// for structs and enums if all fields implement it.

@@ -1,9 +1,9 @@
 //! Weak references and ephemerons. Both are objects of the heap, which a value of these types points to, so they live where a
 //! [`Gc`] may. Invariant: what they return is alive, and a `Gc` from then on.
 
-use crate::gc::Gc;
 use crate::like_a_gc::{Pair, like_a_gc};
 use crate::mutator::Mutator;
+use crate::plain::Gc;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use heapwood_gc::Refusal;

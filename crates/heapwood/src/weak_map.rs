@@ -1,9 +1,9 @@
 //! Weak maps and sets: tables that keep none of their keys alive. They are objects of the heap, as [`Gc`] is a pointer to one, and
 //! may be shared by threads. Invariant: what they return is alive, and a `Gc` from then on.
 
-use crate::gc::Gc;
 use crate::like_a_gc::{Pair, like_a_gc};
 use crate::mutator::Mutator;
+use crate::plain::Gc;
 use core::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use core::marker::PhantomData;
 use core::ptr::NonNull;

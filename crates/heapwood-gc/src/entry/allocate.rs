@@ -250,6 +250,15 @@ impl Mutator {
         Ok(())
     }
 
+    /// Waits for the marker as long as an allocation would.
+    pub(super) fn wait_for_marker_once(&self) -> Result<(), Misuse> {
+        let (waiters, began) = (self.shared().pace_waiters(), monotonic_ns());
+        let (seen, patience) = (waiters.seen(), waiters.patience());
+        self.away(ThreadState::AtSafepoint, || waiters.wait(seen, patience))?;
+        waiters.count(began);
+        Ok(())
+    }
+
     /// Makes the pause that the marker has posted, if there is one.
     ///
     /// # Errors

@@ -5,7 +5,7 @@
 use crate::collect::Cause;
 use crate::error::{AllocError, Misuse};
 use crate::mutator::{Deferral, Mutator};
-use crate::policy::pace_limits::DEFERRED_BYTES;
+use crate::policy::pace_limits::{DEFERRED_BYTES, PASSED_BYTES};
 use heapwood_heap::{Collection, SpaceError};
 
 impl Mutator {
@@ -38,12 +38,18 @@ impl Mutator {
             (Deferral::Off, _) => {}
             (_, Some(kind)) => _ = heap.collect_if(self, || true, Cause::Program(kind))?,
             (Deferral::On, None) => {}
+            (Deferral::Behind, None) => self.wait_for_marker_once()?,
             (Deferral::Due, None) => _ = heap.collect_if(self, || true, Cause::BudgetExhausted(0))?,
         }
         if self.has_finalizers_to_call() {
             self.call_finalizers();
         }
         Ok(())
+    }
+
+    /// Takes it back, and leaves what is due to the next allocation.
+    pub fn defer_no_longer(&self) {
+        self.deferral().set(Deferral::Off);
     }
 
     /// Calls `attempt` until it succeeds, beyond the budget; `Mutator::retry` while collections are deferred.
@@ -59,9 +65,15 @@ impl Mutator {
             let _no_preempt = self.record().no_preempt();
             match attempt() {
                 Ok(result) => return Ok(result),
-                Err(SpaceError::CollectionDue | SpaceError::MarkingBehind) => {
+                Err(SpaceError::CollectionDue) => {
                     self.deferral().set(Deferral::Due);
                     state.space().pass_budget(DEFERRED_BYTES.max(bytes));
+                }
+                Err(SpaceError::MarkingBehind) => {
+                    if self.deferral().get() == Deferral::On {
+                        self.deferral().set(Deferral::Behind);
+                    }
+                    state.space().pass_pace(PASSED_BYTES.max(bytes));
                 }
                 Err(refused) => return Err(self.allocation_error(bytes, refused)),
             }

@@ -7,6 +7,8 @@ pub(crate) enum Deferral {
     Off = 0,
     /// It allocates on.
     On,
-    /// It has allocated on.
+    /// It has allocated on, though a marking beside the program is behind.
+    Behind,
+    /// It has allocated on, though a collection is due.
     Due,
 }

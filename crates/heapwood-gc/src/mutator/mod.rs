@@ -54,6 +54,7 @@ use core::mem::offset_of;
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
+pub(crate) use deferral::Deferral;
 use heapwood_heap::{
     Address, AllocBuffer, MAX_SHAPES, Object, ObjectInfo, Owner, ShapeId, ThreadCache, publication,
 };
@@ -64,7 +65,6 @@ use region::Regions;
 use registry::{Link, Member, Members};
 use shade_buffer::ShadeBuffer;
 use stop::Gate;
-pub(crate) use deferral::Deferral;
 pub(crate) use stop::ThreadState;
 use store_buffer::RecordedStores;
 use thread::MutatorThread;

@@ -13,6 +13,7 @@ mod large_types;
 mod limits;
 mod references;
 mod roots;
+mod session;
 mod slices;
 mod stale;
 mod threads;
