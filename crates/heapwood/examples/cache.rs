@@ -2,7 +2,7 @@
 //! cycles, which reference counts would never free. An evicted entry is unlinked on both sides, so that a stale word on
 //! the stack keeps only that entry alive, and not those evicted after it. `cargo run -p heapwood --example cache`
 
-use heapwood::{Config, Gc, GcCell, Heap, Mutator, Slice, Trace};
+use heapwood::{ById, Config, Gc, GcCell, Heap, Mutator, Slice, Trace};
 use std::cell::Cell;
 
 #[derive(Trace)]
@@ -78,8 +78,8 @@ impl Cache {
         };
         newer.older.set(m, Some(older));
         older.newer.set(m, Some(newer));
-        if self.newest.get() == Some(entry) {
-            self.newest.set(m, (older != entry).then_some(older));
+        if ById(self.newest.get()) == ById(Some(entry)) {
+            self.newest.set(m, (ById(older) != ById(entry)).then_some(older));
         }
     }
 
@@ -89,7 +89,7 @@ impl Cache {
         let Some(oldest) = self.newest.get().and_then(|newest| newest.newer.get()) else { return };
         self.leave_ring(m, oldest);
         let place = self.place(oldest.key);
-        let before = chain(place).find(|entry| entry.chain.get() == Some(oldest));
+        let before = chain(place).find(|entry| ById(entry.chain.get()) == ById(Some(oldest)));
         let link = before.as_ref().map_or(place, |entry| &entry.chain);
         link.set(m, oldest.chain.replace(m, None));
         self.entries.set(self.entries.get() - 1);

@@ -5,6 +5,8 @@
 
 use crate::checked;
 use crate::trace::{Trace, TypeMap};
+use core::borrow::Borrow;
+use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
@@ -17,7 +19,20 @@ use core::ptr::NonNull;
 /// a root. It is **not** seen in memory of the ordinary allocator (`Box`, `Vec`, `thread_local!`). The safety contract
 /// of [`Heap::new`](crate::Heap::new) forbids that.
 ///
-/// Two of them are equal if they point to the same object; compare `*a == *b` for the contents.
+/// As with `Rc`, traits are those of the object: two are equal, ordered and hashed by their contents, and shown by them. In a cyclic
+/// structure a derived `==` or `Debug` does not end. [`Gc::ptr_eq`] compares objects, and [`ById`](crate::ById) is a key by identity:
+///
+/// ```
+/// # use heapwood::{ById, Config, Gc, Heap};
+/// # // SAFETY: this program keeps no `Gc` but on the stack.
+/// # let heap = unsafe { Heap::new(Config::default()) }?;
+/// # let m = heap.attach()?;
+/// let (a, b) = (m.alloc(7u64), m.alloc(7u64));
+/// assert!(a == b && !Gc::ptr_eq(a, b) && ById(a) != ById(b));
+/// # Ok::<(), heapwood::HeapError>(())
+/// ```
+///
+/// Its functions are called as `Gc::as_ptr(gc)`, since a method would hide one of `T`.
 ///
 /// It does not cross threads:
 ///
@@ -60,14 +75,20 @@ impl<T> Gc<T> {
 
     /// The address of the object. It keeps the object alive only while it is on the stack.
     #[inline]
-    pub const fn as_ptr(self) -> *mut T {
-        self.ptr.as_ptr()
+    pub const fn as_ptr(this: Self) -> *mut T {
+        this.ptr.as_ptr()
     }
 
-    /// Whether both point to the same object, as `==` does.
+    /// The start of the object, whatever its type.
     #[inline]
-    pub fn ptr_eq(self, other: Self) -> bool {
-        self.ptr == other.ptr
+    pub(crate) const fn start(this: Self) -> NonNull<u8> {
+        this.ptr.cast()
+    }
+
+    /// Whether both point to the same object.
+    #[inline]
+    pub fn ptr_eq(this: Self, other: Self) -> bool {
+        this.ptr == other.ptr
     }
 }
 
@@ -100,19 +121,44 @@ impl<T> Deref for Gc<T> {
     }
 }
 
-impl<T> PartialEq for Gc<T> {
+impl<T: PartialEq> PartialEq for Gc<T> {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.ptr == other.ptr
+        **self == **other
     }
 }
 
-impl<T> Eq for Gc<T> {}
+impl<T: Eq> Eq for Gc<T> {}
 
-impl<T> Hash for Gc<T> {
-    /// Hashes the address: objects never move.
+impl<T: PartialOrd> PartialOrd for Gc<T> {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: Ord> Ord for Gc<T> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: Hash> Hash for Gc<T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.ptr.hash(state);
+        (**self).hash(state);
+    }
+}
+
+impl<T> AsRef<T> for Gc<T> {
+    fn as_ref(&self) -> &T {
+        self
+    }
+}
+
+impl<T> Borrow<T> for Gc<T> {
+    fn borrow(&self) -> &T {
+        self
     }
 }
 

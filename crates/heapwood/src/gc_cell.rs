@@ -33,7 +33,7 @@ pub trait Pointer: sealed::Sealed + Trace + Copy {
 impl<T> Pointer for Gc<T> {
     #[inline(always)]
     fn into_word(self) -> usize {
-        self.as_ptr() as usize
+        Gc::as_ptr(self) as usize
     }
     #[inline(always)]
     unsafe fn from_word(word: usize) -> Self {
@@ -45,7 +45,7 @@ impl<T> Pointer for Gc<T> {
 impl<T> Pointer for Option<Gc<T>> {
     #[inline(always)]
     fn into_word(self) -> usize {
-        self.map_or(0, Gc::into_word)
+        self.map_or(0, Pointer::into_word)
     }
     #[inline(always)]
     unsafe fn from_word(word: usize) -> Self {
@@ -66,7 +66,7 @@ impl<T> Pointer for Option<Gc<T>> {
 /// # let m = heap.attach().unwrap();
 /// let node = m.alloc(Node { next: GcCell::new(None) });
 /// node.next.set(&m, Some(node));
-/// assert!(node.next.get() == Some(node));
+/// assert!(Gc::ptr_eq(node.next.get().unwrap(), node));
 /// ```
 ///
 /// A weak reference that changes lies in a cell, too, for it is an object that something must lead to:
@@ -84,7 +84,7 @@ impl<T> Pointer for Option<Gc<T>> {
 /// let parent = m.alloc(Window { children: GcCell::new(Some(child)), parent: GcCell::new(None) });
 /// child.parent.set(&m, Some(m.weak(parent)));
 /// m.collect();
-/// assert!(child.parent.get().and_then(|parent| parent.get(&m)) == Some(parent));
+/// assert!(Gc::ptr_eq(child.parent.get().unwrap().get(&m).unwrap(), parent));
 /// child.parent.set(&m, None);
 /// ```
 #[repr(transparent)]

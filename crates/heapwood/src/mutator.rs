@@ -156,9 +156,8 @@ impl Mutator {
     /// 2. It is no key of a [`Weak`](crate::Weak), an [`Ephemeron`](crate::Ephemeron), a [`WeakMap`](crate::WeakMap) or a
     ///    [`WeakSet`](crate::WeakSet), unless it was removed from the map or a collection has found them dead.
     pub unsafe fn free<T: Trace>(&self, object: Gc<T>) -> Result<(), Refusal> {
-        let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
         // SAFETY: contract 1.
-        unsafe { self.raw().free(start) }
+        unsafe { self.raw().free(Gc::start(object)) }
     }
 
     /// Allocates a slice of `len` elements; the one at `i` is `element(i)`. May collect.

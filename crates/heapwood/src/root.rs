@@ -62,7 +62,7 @@ impl Mutator {
     pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, Refusal> {
         let inner = self.inner();
         // SAFETY: who has a Gc has kept its object alive.
-        let handle = unsafe { inner.heap.roots().new_handle(object.as_ptr().into()) }?;
+        let handle = unsafe { inner.heap.roots().new_handle(Gc::as_ptr(object).into()) }?;
         Ok(Root { handle, inner, _marker: PhantomData })
     }
 }
