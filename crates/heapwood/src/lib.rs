@@ -56,6 +56,7 @@ mod checked;
 mod finalized;
 mod gc;
 mod gc_cell;
+mod gc_str;
 mod heap;
 mod keep;
 mod like_a_gc;
@@ -75,6 +76,7 @@ pub use by_id::ById;
 pub use finalized::{DropQueue, Finalized};
 pub use gc::Gc;
 pub use gc_cell::GcCell;
+pub use gc_str::GcStr;
 pub use heap::{AllocErrorHook, Heap};
 pub use heapwood_derive::{NoPointers, Shared, Trace};
 #[doc(inline)]

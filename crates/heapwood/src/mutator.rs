@@ -203,14 +203,23 @@ impl Mutator {
     /// # Panics
     /// As [`Mutator::alloc`].
     pub fn alloc_copy<T: NoPointers + Copy>(&self, elements: &[T]) -> Gc<Slice<T>> {
-        let slice = match self.empty_slice::<T>(elements.len()) {
+        match self.try_alloc_copy(elements) {
             Ok(slice) => slice,
             Err(error) => self.fail(error),
-        };
+        }
+    }
+
+    /// Allocates a slice with a copy of `elements`, which hold no pointers. May collect.
+    ///
+    /// # Errors
+    /// As [`Mutator::try_alloc`].
+    #[inline]
+    pub fn try_alloc_copy<T: NoPointers + Copy>(&self, elements: &[T]) -> Result<Gc<Slice<T>>, AllocError> {
+        let slice = self.empty_slice::<T>(elements.len())?;
         // SAFETY: the slice is new and has room for as many elements; then all are written.
         unsafe {
             Slice::items(slice).copy_from_nonoverlapping(elements.as_ptr(), elements.len());
-            Gc::from_raw(slice.cast())
+            Ok(Gc::from_raw(slice.cast()))
         }
     }
 

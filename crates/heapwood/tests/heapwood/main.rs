@@ -15,6 +15,7 @@ mod references;
 mod roots;
 mod slices;
 mod stale;
+mod texts;
 mod threads;
 mod ui;
 mod weak;
