@@ -32,7 +32,8 @@ use core::ptr::NonNull;
 /// # Ok::<(), heapwood::HeapError>(())
 /// ```
 ///
-/// Its functions are called as `Gc::as_ptr(gc)`, since a method would hide one of `T`.
+/// Its functions are called as `Gc::as_ptr(gc)`, since a method would hide one of `T`. (A `Gc<str>` or a `Gc<dyn Trait>` can be written,
+/// so that the compiler's message is [`Trace`]'s, but nothing makes one.)
 ///
 /// It does not cross threads:
 ///
@@ -48,7 +49,7 @@ use core::ptr::NonNull;
 /// share::<heapwood::Gc<u64>>();
 /// ```
 #[repr(transparent)]
-pub struct Gc<T> {
+pub struct Gc<T: ?Sized> {
     ptr: NonNull<T>,
     /// Invariant in `T`: others may write to the object through a cell in it. (NonNull makes it neither Send nor
     /// Sync; the compiler's message is shorter if nothing else does.)
@@ -95,6 +96,7 @@ impl<T> Gc<T> {
 // Not `T: Trace`: a recursive type would otherwise need its own map to compute its map. A `Gc` comes from an
 // allocation, which asks for it.
 // SAFETY: a `Gc` is one word, which is never zero, and changes only where its owner does.
+#[diagnostic::do_not_recommend]
 unsafe impl<T> Trace for Gc<T> {
     const MAP: TypeMap = TypeMap::POINTER;
 }

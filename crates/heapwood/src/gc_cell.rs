@@ -20,8 +20,17 @@ pub(crate) mod sealed {
 }
 
 /// The content of a [`GcCell`]: a [`Gc`], [`Weak`](crate::Weak), [`Ephemeron`](crate::Ephemeron), [`WeakMap`](crate::WeakMap) or
-/// [`WeakSet`](crate::WeakSet), or an `Option` of one.
-pub trait Pointer: sealed::Sealed + Trace + Copy {
+/// [`WeakSet`](crate::WeakSet), or an `Option` of one. It is one word, so that a change is one store. Other crates name it in bounds, and
+/// cannot implement it.
+#[diagnostic::on_unimplemented(
+    message = "a `GcCell` cannot hold `{Self}`: it holds one pointer",
+    label = "neither a `Gc` or something weak, nor an `Option` of one",
+    note = "an enum or a struct that changes lies in an object of its own: `GcCell<Gc<Value>>`, set to a new one; or the enum lies in \
+            the object, and cells in its variants",
+    note = "plain data that changes, such as a `u64`, lies in a `Cell`, or in an atomic where threads share it",
+    note = "several pointers have a cell each: `(GcCell<Gc<A>>, GcCell<Gc<B>>)`"
+)]
+pub trait CellValue: sealed::Sealed + Trace + Copy {
     #[doc(hidden)]
     fn into_word(self) -> usize;
     /// # Safety
@@ -30,7 +39,7 @@ pub trait Pointer: sealed::Sealed + Trace + Copy {
     unsafe fn from_word(word: usize) -> Self;
 }
 
-impl<T> Pointer for Gc<T> {
+impl<T> CellValue for Gc<T> {
     #[inline(always)]
     fn into_word(self) -> usize {
         Gc::as_ptr(self) as usize
@@ -42,10 +51,10 @@ impl<T> Pointer for Gc<T> {
     }
 }
 
-impl<T> Pointer for Option<Gc<T>> {
+impl<T> CellValue for Option<Gc<T>> {
     #[inline(always)]
     fn into_word(self) -> usize {
-        self.map_or(0, Pointer::into_word)
+        self.map_or(0, CellValue::into_word)
     }
     #[inline(always)]
     unsafe fn from_word(word: usize) -> Self {
@@ -88,18 +97,18 @@ impl<T> Pointer for Option<Gc<T>> {
 /// child.parent.set(&m, None);
 /// ```
 #[repr(transparent)]
-pub struct GcCell<P: Pointer> {
+pub struct GcCell<P: CellValue> {
     word: AtomicUsize,
     /// Like a `Cell`: invariant, and not `Sync`.
     _marker: PhantomData<Cell<P>>,
 }
 
 // SAFETY: the word holds a pointer, changes in one store, and `set` goes through the barrier.
-unsafe impl<P: Pointer> Trace for GcCell<P> {
+unsafe impl<P: CellValue> Trace for GcCell<P> {
     const MAP: TypeMap = TypeMap::POINTER;
 }
 
-impl<P: Pointer> GcCell<P> {
+impl<P: CellValue> GcCell<P> {
     /// A cell for a new object.
     #[inline]
     pub fn new(value: P) -> Self {
@@ -133,7 +142,7 @@ impl<P: Pointer> GcCell<P> {
     }
 }
 
-impl<P: Pointer + fmt::Debug> fmt::Debug for GcCell<P> {
+impl<P: CellValue + fmt::Debug> fmt::Debug for GcCell<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("GcCell").field(&self.get()).finish()
     }

@@ -75,7 +75,7 @@ pub use buffer::Buffer;
 pub use by_id::ById;
 pub use finalized::{DropQueue, Finalized};
 pub use gc::Gc;
-pub use gc_cell::GcCell;
+pub use gc_cell::{CellValue, GcCell};
 pub use gc_str::GcStr;
 pub use heap::{AllocErrorHook, Heap};
 pub use heapwood_derive::{NoPointers, Shared, Trace};

@@ -2,7 +2,7 @@
 //! that is not attached must not hold one, so no object with pointers could be `Sync`.
 
 use crate::gc::Gc;
-use crate::gc_cell::{GcCell, Pointer};
+use crate::gc_cell::{GcCell, CellValue};
 use crate::slice::Slice;
 
 /// A type whose values may be used by several attached threads at the same time; derive it beside
@@ -73,11 +73,13 @@ unsafe impl<T: ?Sized> Shared for core::marker::PhantomData<T> {}
 // SAFETY: any thread may read a pointer, and its target is Shared.
 unsafe impl<T: Shared> Shared for Gc<T> {}
 // SAFETY: the cell is an atomic word, and its target is Shared.
-unsafe impl<P: Pointer + Shared> Shared for GcCell<P> {}
+unsafe impl<P: CellValue + Shared> Shared for GcCell<P> {}
 // SAFETY: a slice holds its elements and a length that never changes.
 unsafe impl<T: Shared> Shared for Slice<T> {}
 // SAFETY: an option holds its payload and nothing else.
 unsafe impl<T: Shared> Shared for Option<T> {}
+// SAFETY: a result holds its payload and nothing else.
+unsafe impl<T: Shared, E: Shared> Shared for Result<T, E> {}
 // SAFETY: an array holds its elements and nothing else.
 unsafe impl<T: Shared, const N: usize> Shared for [T; N] {}
 

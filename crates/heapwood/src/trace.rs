@@ -4,7 +4,7 @@
 //! `Collect`.
 
 use core::any::TypeId;
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
 use core::cmp::{Ordering, Reverse};
 use core::convert::Infallible;
 use core::marker::{PhantomData, PhantomPinned};
@@ -54,9 +54,11 @@ pub use heapwood_layout::{TypeDescriptor, TypeMap};
     message = "`{Self}` cannot live in a Heapwood heap",
     label = "does not implement `Trace`",
     note = "a type that owns memory (`String`, `Vec`, `Box`, `Rc`, ...) is refused: the collector neither sees nor \
-            frees that memory; allocate the contents in the heap, and hold a `Gc` to them",
+            frees that memory; hold a `Gc<GcStr>`, a `Gc<Slice<T>>` or a `Gc` to the content, or a `Gc<Finalized<T>>`",
     note = "`RefCell`, `Mutex` and other cells are refused: a `Gc` may change only through a `GcCell`, and plain \
-            data through a `Cell` or an atomic",
+            data through a `Cell`, a `OnceCell` or an atomic",
+    note = "a `Gc` leads to a type whose size is known: text is a `Gc<GcStr>`, elements are a `Gc<Slice<T>>`, and what would be a \
+            `dyn Trait` is an enum of `Gc`s",
     note = "for a type of your own: `#[derive(Trace)]`"
 )]
 pub unsafe trait Trace: Sized {
@@ -66,7 +68,7 @@ pub unsafe trait Trace: Sized {
 
 /// A type whose values never hold a [`Gc`](crate::gc::Gc).
 ///
-/// Such values may change without the barrier: `Cell<T>` is [`Trace`] for them. `#[derive(NoPointers)]` implements it
+/// Such values may change without the barrier: `Cell<T>` and `OnceCell<T>` are [`Trace`] for them. `#[derive(NoPointers)]` implements it
 /// for structs and enums if all fields implement it.
 ///
 /// # Safety
@@ -76,7 +78,7 @@ pub unsafe trait Trace: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data: it is or may hold a `Gc`, or does not implement `NoPointers`",
     label = "does not implement `NoPointers`",
-    note = "in a heap, `Cell` is for plain data: a `Gc` that changes belongs in a `GcCell`, which tells the collector",
+    note = "in a heap, `Cell` and `OnceCell` are for plain data: a `Gc` that changes belongs in a `GcCell`, which tells the collector",
     note = "for a type of your own without pointers: `#[derive(Trace, NoPointers)]`"
 )]
 pub unsafe trait NoPointers: Trace {}
@@ -133,14 +135,19 @@ macro_rules! plain_functions {
 
 plain_functions! { [] [A] [A B] [A B C] [A B C D] [A B C D E] [A B C D E F] }
 
-// Not in the list above, so that the compiler refuses other `Cell`s with the message of `NoPointers`. SAFETY: a cell of
-// plain data cannot hold a `Gc`, so the collector need not know of changes.
-unsafe impl<T: NoPointers> Trace for Cell<T> {
-    const MAP: TypeMap = TypeMap::NO_POINTERS;
+// Not in the list above, so that the compiler refuses other `Cell`s with the message of `NoPointers`.
+macro_rules! cells {
+    ($($cell:ident)*) => {$(
+        // SAFETY: a cell of plain data cannot hold a `Gc`, so the collector need not know of changes.
+        unsafe impl<T: NoPointers> Trace for $cell<T> {
+            const MAP: TypeMap = TypeMap::NO_POINTERS;
+        }
+        // SAFETY: a cell holds its content and nothing else.
+        unsafe impl<T: NoPointers> NoPointers for $cell<T> {}
+    )*};
 }
 
-// SAFETY: a cell holds its content and nothing else.
-unsafe impl<T: NoPointers> NoPointers for Cell<T> {}
+cells! { Cell OnceCell }
 
 // SAFETY: the elements fill the array, and each is traced.
 unsafe impl<T: Trace, const N: usize> Trace for [T; N] {
@@ -157,6 +164,14 @@ unsafe impl<T: Trace> Trace for Option<T> {
 
 // SAFETY: an option holds its payload and nothing else.
 unsafe impl<T: NoPointers> NoPointers for Option<T> {}
+
+// SAFETY: an enum whose payloads are traced.
+unsafe impl<T: Trace, E: Trace> Trace for Result<T, E> {
+    const MAP: TypeMap = enum_map::<Self>(T::MAP.has_pointers() | E::MAP.has_pointers());
+}
+
+// SAFETY: it holds its payload and nothing else.
+unsafe impl<T: NoPointers, E: NoPointers> NoPointers for Result<T, E> {}
 
 macro_rules! tuples {
     ($([$($T:ident $i:tt),+])*) => {$(

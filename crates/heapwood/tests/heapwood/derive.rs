@@ -1,7 +1,7 @@
 //! The maps of `#[derive(Trace)]` for many types, compared with literal bits or with offsets at run time.
 #![allow(dead_code, reason = "the types are made for their layout")]
 
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
 use core::marker::PhantomData;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicU64};
@@ -190,6 +190,8 @@ fn enums_are_precise_only_if_one_word() {
     assert_eq!(Either::<u8, i64>::MAP, TypeMap::NO_POINTERS);
     assert_eq!(Either::<u8, Gc<Node>>::MAP, TypeMap::CONSERVATIVE);
     assert_eq!(Either::<Gc<Node>, ()>::MAP, TypeMap::POINTER);
+    assert_eq!(Result::<Gc<Node>, ()>::MAP, TypeMap::POINTER);
+    assert_eq!(Result::<u8, Gc<Node>>::MAP, TypeMap::CONSERVATIVE);
 }
 
 #[derive(Trace)]
@@ -231,6 +233,7 @@ fn plain_data_has_no_pointers() {
     plain::<Cell<Plain<[f32; 3]>>>();
     plain::<(Colour, char, i128)>();
     plain::<Option<Number>>();
+    plain::<Result<Cell<u8>, OnceCell<Number>>>();
 }
 
 #[derive(Trace)]
