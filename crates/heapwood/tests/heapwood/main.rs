@@ -6,6 +6,7 @@ mod buffers;
 mod cells;
 mod common;
 mod derive;
+mod errors;
 mod examples;
 mod finalize;
 mod heap;
