@@ -8,12 +8,14 @@
 //! | module | what it holds |
 //! |---|---|
 //! | `fields` | the fields of a struct or an enum, and which of them depend on a type parameter |
+//! | `functions` | function pointers in the fields' types |
 //! | `trace` | the output of `#[derive(Trace)]` |
 //! | `marker` | the output of the derives for marker traits |
 //! | `exhaustive` | a check that the type which is compiled has the fields that the macro saw |
 
 mod exhaustive;
 mod fields;
+mod functions;
 mod marker;
 mod trace;
 
@@ -29,6 +31,8 @@ use syn::{DeriveInput, Error, parse_macro_input};
 ///   word, such as `enum Link { End, To(Gc<Node>) }`, stays precise. Every payload must implement `Trace`.
 /// - **Generic types**: each field whose type names a type parameter is required to implement `Trace`; so in
 ///   `Node<T> { value: T, next: Option<Gc<Node<T>>> }` it is `T: Trace` that matters.
+/// - **Function pointers** of any signature, such as `fn(&Mutator, Gc<Node>)`, hold no `Gc`: as a field, in an array, or in an `Option`. Of an
+///   alias the macro sees no more than the name, so one for a function of references is refused: write it out.
 /// - **Unions** and types that implement `Drop` are refused: values in a heap are never dropped.
 /// - **Attribute macros** between the derive and the type that add fields, or change their types, are refused, because
 ///   the derive does not see their output. Write the derive below them.

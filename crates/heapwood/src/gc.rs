@@ -4,6 +4,7 @@
 //! conservatively.
 
 use crate::checked;
+use crate::shared::Shared;
 use crate::trace::{Trace, TypeMap};
 use core::borrow::Borrow;
 use core::cmp::Ordering;
@@ -100,6 +101,9 @@ impl<T> Gc<T> {
 unsafe impl<T> Trace for Gc<T> {
     const MAP: TypeMap = TypeMap::POINTER;
 }
+
+// SAFETY: any thread may read a pointer, and its target is Shared.
+unsafe impl<T: Shared> Shared for Gc<T> {}
 
 impl<T> Clone for Gc<T> {
     #[inline]

@@ -5,6 +5,7 @@
 use crate::checked;
 use crate::gc::Gc;
 use crate::mutator::Mutator;
+use crate::shared::Shared;
 use crate::trace::{Trace, TypeMap};
 use core::cell::Cell;
 use core::fmt;
@@ -107,6 +108,9 @@ pub struct GcCell<P: CellValue> {
 unsafe impl<P: CellValue> Trace for GcCell<P> {
     const MAP: TypeMap = TypeMap::POINTER;
 }
+
+// SAFETY: the cell is an atomic word, and its target is Shared.
+unsafe impl<P: CellValue + Shared> Shared for GcCell<P> {}
 
 impl<P: CellValue> GcCell<P> {
     /// A cell for a new object.

@@ -62,6 +62,7 @@ mod heap;
 mod keep;
 mod like_a_gc;
 mod mutator;
+mod plain;
 mod root;
 mod shared;
 mod slice;

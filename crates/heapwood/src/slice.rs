@@ -2,6 +2,7 @@
 //! like every `Gc`. Elements that hold pointers are scanned by the element's map, repeated.
 
 use crate::gc::Gc;
+use crate::shared::Shared;
 use crate::trace::{Trace, descriptor_of, program_of};
 use core::borrow::Borrow;
 use core::cmp::Ordering;
@@ -77,6 +78,9 @@ impl<T: Trace> Slice<T> {
         bytes.checked_next_multiple_of(size_of::<usize>()).filter(|&b| b <= isize::MAX as usize)
     }
 }
+
+// SAFETY: a slice holds its elements and a length that never changes.
+unsafe impl<T: Shared> Shared for Slice<T> {}
 
 impl<T> Deref for Slice<T> {
     type Target = [T];

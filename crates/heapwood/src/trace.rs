@@ -3,19 +3,9 @@
 //! [`Gc`](crate::gc::Gc) from the collector nor change one without the barrier. The shape of the contract is gc-arena's
 //! `Collect`.
 
-use core::any::TypeId;
 use core::cell::{Cell, OnceCell};
-use core::cmp::{Ordering, Reverse};
-use core::convert::Infallible;
-use core::marker::{PhantomData, PhantomPinned};
+use core::marker::PhantomData;
 use core::mem::offset_of;
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use core::num::{NonZero, Saturating, Wrapping};
-use core::ops::{Range, RangeInclusive};
-use core::sync::atomic;
-use core::time::Duration;
-use std::time::{Instant, SystemTime};
-
 use heapwood_layout::LayoutError;
 use heapwood_layout::program::{Program, ProgramBuf};
 use heapwood_layout::type_map::FAR_BYTES;
@@ -83,59 +73,7 @@ pub unsafe trait Trace: Sized {
 )]
 pub unsafe trait NoPointers: Trace {}
 
-/// Implements both traits for types without pointers.
-macro_rules! plain {
-    ($($({$($generics:tt)*})? $type:ty,)*) => {$(
-        // SAFETY: the type has no place for a `Gc`: its generic parts are plain themselves or not held. It needs no
-        // drop.
-        #[diagnostic::do_not_recommend]
-        unsafe impl$(<$($generics)*>)? Trace for $type {
-            const MAP: TypeMap = TypeMap::NO_POINTERS;
-        }
-        // SAFETY: as above.
-        #[diagnostic::do_not_recommend]
-        unsafe impl$(<$($generics)*>)? NoPointers for $type {}
-    )*};
-}
-
-plain! {
-    u8, u16, u32, u64, u128, usize,
-    i8, i16, i32, i64, i128, isize,
-    f32, f64, bool, char, (),
-    NonZero<u8>, NonZero<u16>, NonZero<u32>, NonZero<u64>, NonZero<u128>, NonZero<usize>,
-    NonZero<i8>, NonZero<i16>, NonZero<i32>, NonZero<i64>, NonZero<i128>, NonZero<isize>,
-    atomic::AtomicU8, atomic::AtomicU16, atomic::AtomicU32, atomic::AtomicU64, atomic::AtomicUsize,
-    atomic::AtomicI8, atomic::AtomicI16, atomic::AtomicI32, atomic::AtomicI64, atomic::AtomicIsize,
-    atomic::AtomicBool,
-    Duration, Instant, SystemTime,
-    IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6,
-    Ordering, TypeId, Infallible, PhantomPinned,
-    {T: ?Sized} PhantomData<T>,
-    {T: NoPointers} Wrapping<T>,
-    {T: NoPointers} Saturating<T>,
-    {T: NoPointers} Reverse<T>,
-    {T: NoPointers} Range<T>,
-    {T: NoPointers} RangeInclusive<T>,
-    // The collector need not know static data that refers to no object.
-    &'static str,
-    {T: NoPointers} &'static T,
-    {T: NoPointers} &'static [T],
-}
-
-macro_rules! plain_functions {
-    ($([$($A:ident)*])*) => {$(
-        plain! {
-            {R, $($A),*} fn($($A),*) -> R,
-            {R, $($A),*} unsafe fn($($A),*) -> R,
-            {R, $($A),*} extern "C" fn($($A),*) -> R,
-            {R, $($A),*} unsafe extern "C" fn($($A),*) -> R,
-        }
-    )*};
-}
-
-plain_functions! { [] [A] [A B] [A B C] [A B C D] [A B C D E] [A B C D E F] }
-
-// Not in the list above, so that the compiler refuses other `Cell`s with the message of `NoPointers`.
+// Not in the list of plain types, so that the compiler refuses other `Cell`s with the message of `NoPointers`.
 macro_rules! cells {
     ($($cell:ident)*) => {$(
         // SAFETY: a cell of plain data cannot hold a `Gc`, so the collector need not know of changes.

@@ -5,7 +5,7 @@ use core::cell::{Cell, OnceCell};
 use core::marker::PhantomData;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicU64};
-use heapwood::{Gc, NoPointers, Trace, TypeMap};
+use heapwood::{Gc, NoPointers, Shared, Trace, TypeMap};
 use heapwood_layout::{Layout, TypeDescriptor};
 
 type Link<T> = Option<Gc<T>>;
@@ -217,15 +217,26 @@ struct Plain<T> {
     counter: AtomicU64,
     option: Option<core::num::NonZero<u32>>,
     name: &'static str,
-    table: &'static [u16],
+    numbers: &'static [u16],
     call: fn(u64) -> bool,
     foreign: Option<unsafe extern "C" fn(usize)>,
+    borrowing: for<'a> fn(&'a Number, Gc<Node>) -> &'a str,
+    table: [Option<fn(&T, &mut [Gc<Node>])>; 3],
+    long: extern "C" fn(u8, u8, u8, u8, u8, u8, u8, u8),
+    range: core::ops::RangeFrom<T>,
     span: core::time::Duration,
     marker: PhantomData<Gc<Node>>,
 }
 
+#[derive(Trace, Shared)]
+struct Callbacks<T> {
+    all: [fn(&T); 2],
+    last: core::option::Option<for<'a> fn(&'a T) -> &'a T>,
+}
+
 #[test]
 fn plain_data_has_no_pointers() {
+    fn shared<T: Shared>() {}
     fn plain<T: NoPointers>() {
         assert_eq!(T::MAP, TypeMap::NO_POINTERS);
     }
@@ -234,6 +245,9 @@ fn plain_data_has_no_pointers() {
     plain::<(Colour, char, i128)>();
     plain::<Option<Number>>();
     plain::<Result<Cell<u8>, OnceCell<Number>>>();
+    shared::<(Callbacks<u8>, core::num::NonZero<u32>, core::ops::Range<u8>, core::cmp::Ordering)>();
+    shared::<(core::num::Wrapping<u8>, core::net::IpAddr, Result<fn(u64) -> u64, core::convert::Infallible>)>();
+    assert_eq!((Callbacks::<Gc<Node>>::MAP, size_of::<Callbacks<u8>>()), (TypeMap::NO_POINTERS, 24));
 }
 
 #[derive(Trace)]
