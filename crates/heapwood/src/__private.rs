@@ -2,6 +2,7 @@
 
 pub use crate::shared::Shared;
 pub use crate::trace::{NoPointers, Trace, TypeMap, enum_map};
+use core::marker::PhantomData;
 use heapwood_layout::WORD;
 
 /// The derive implements this for its type. If the type implements `Drop`, that conflicts with the blanket
@@ -50,3 +51,23 @@ pub const fn has_no_pointers<T: NoPointers>() {}
 
 /// Compiles only if several threads may use a `T` at once.
 pub const fn is_shared<T: Shared>() {}
+
+/// Stands for a field of type `T` with `#[trace(skip)]`.
+pub struct Skipped<T>(PhantomData<T>);
+
+// SAFETY: the field holds no `Gc`, as none can be sent to another thread, and needs no drop.
+unsafe impl<T: Send + 'static> Trace for Skipped<T> {
+    const MAP: TypeMap = {
+        assert!(
+            !core::mem::needs_drop::<T>(),
+            "a field with `#[trace(skip)]` must need no drop, since nothing in a heap is dropped: hold a `Gc<Finalized<T>>` instead"
+        );
+        TypeMap::NO_POINTERS
+    };
+}
+
+// SAFETY: as above.
+unsafe impl<T: Send + 'static> NoPointers for Skipped<T> {}
+
+// SAFETY: several threads may use a reference to a Sync field.
+unsafe impl<T: Send + Sync + 'static> Shared for Skipped<T> {}

@@ -49,7 +49,7 @@ pub use heapwood_layout::{TypeDescriptor, TypeMap};
             data through a `Cell`, a `OnceCell` or an atomic",
     note = "a `Gc` leads to a type whose size is known: text is a `Gc<GcStr>`, elements are a `Gc<Slice<T>>`, and what would be a \
             `dyn Trait` is an enum of `Gc`s",
-    note = "for a type of your own: `#[derive(Trace)]`"
+    note = "for a type of your own: `#[derive(Trace)]`; for a plain one of another crate: `#[trace(skip)]` on the field"
 )]
 pub unsafe trait Trace: Sized {
     /// The positions of a value's pointers.
