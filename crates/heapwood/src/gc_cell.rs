@@ -146,6 +146,18 @@ impl<P: CellValue> GcCell<P> {
     }
 }
 
+impl<P: CellValue + Default> Default for GcCell<P> {
+    fn default() -> Self {
+        Self::new(P::default())
+    }
+}
+
+impl<P: CellValue> From<P> for GcCell<P> {
+    fn from(value: P) -> Self {
+        Self::new(value)
+    }
+}
+
 impl<P: CellValue + fmt::Debug> fmt::Debug for GcCell<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("GcCell").field(&self.get()).finish()

@@ -68,3 +68,19 @@ fn cells_can_be_generic() {
     m.collect();
     assert_eq!((*strong.top.get(), optional.top.get().is_none()), (3, true));
 }
+
+#[derive(Trace, Default)]
+struct Links {
+    first: GcCell<Option<Gc<u64>>>,
+    count: u64,
+}
+
+#[test]
+fn cells_are_made_by_default_and_from_their_content() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let links = m.alloc(Links::default());
+    assert!(links.first.get().is_none() && links.count == 0);
+    let links = m.alloc(Links { first: Some(m.alloc(7)).into(), ..Links::default() });
+    assert_eq!(links.first.get().map(|number| *number), Some(7));
+}
