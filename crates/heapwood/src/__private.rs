@@ -14,18 +14,21 @@ impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
 
 /// The map of the struct `T`, whose fields' maps make `fields`.
 ///
-/// `TypeMap::with_field` or this function refuses a pointer that is not aligned to a word:
+/// `TypeMap::with_field` or this function refuses a pointer that is not aligned to a word. The compiler refuses a `Gc` in a packed struct by
+/// itself, but not where it is a type argument:
 ///
 /// ```compile_fail,E0080
 /// #[derive(heapwood::Trace)]
 /// #[repr(C, packed)]
-/// struct Shifted(u32, heapwood::Gc<u64>);
+/// struct Shifted<T>(u32, T);
+/// const _: heapwood::TypeMap = <Shifted<heapwood::Gc<u64>> as heapwood::Trace>::MAP;
 /// ```
 ///
 /// ```compile_fail,E0080
 /// #[derive(heapwood::Trace)]
 /// #[repr(C, packed)]
-/// struct Unaligned(heapwood::Gc<u64>, u32);
+/// struct Unaligned<T>(T, u32);
+/// const _: heapwood::TypeMap = <Unaligned<heapwood::Gc<u64>> as heapwood::Trace>::MAP;
 /// ```
 ///
 /// The nearest types that are valid compile, and so do large types:
@@ -33,7 +36,8 @@ impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
 /// ```
 /// #[derive(heapwood::Trace)]
 /// #[repr(C, packed(8))]
-/// struct Whole(u32, heapwood::Gc<u64>);
+/// struct Whole<T>(u32, T);
+/// const _: heapwood::TypeMap = <Whole<heapwood::Gc<u64>> as heapwood::Trace>::MAP;
 ///
 /// #[derive(heapwood::Trace)]
 /// struct Table([Option<heapwood::Gc<u64>>; 100_000]);

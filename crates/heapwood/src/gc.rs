@@ -49,7 +49,8 @@ use core::ptr::NonNull;
 /// fn share<T: Sync>() {}
 /// share::<heapwood::Gc<u64>>();
 /// ```
-#[repr(transparent)]
+// The alignment is that of the pointer. Said of the type, it keeps a `Gc` out of packed structs (E0588), where no scan would find it.
+#[repr(align(8))]
 pub struct Gc<T: ?Sized> {
     ptr: NonNull<T>,
     /// Invariant in `T`: others may write to the object through a cell in it. (NonNull makes it neither Send nor

@@ -341,13 +341,33 @@ impl Mutator {
         self.raw().safepoint();
     }
 
-    /// Runs `f` while other threads may collect without waiting for this one, for calls that block or take long. `f`
-    /// must not use a [`Gc`] (the contract of [`Heap::new`]). Allocating in `f` is refused. Both hold for all heaps
-    /// that the thread is attached to, but `f` may attach it to another and use that one.
+    /// Runs `f` while other threads may collect without waiting for this one, for calls that block or take long, such as taking a lock:
+    /// its owner may be stopped by a collection, which waits for this thread. The guard may be held afterwards.
+    ///
+    /// ```
+    /// # use heapwood::{Config, Heap};
+    /// # use std::sync::{Mutex, mpsc};
+    /// # // SAFETY: this program keeps no `Gc` but on the stack.
+    /// # let heap = unsafe { Heap::new(Config::default()) }?;
+    /// # let m = heap.attach()?;
+    /// # let (lock, (sender, mut receiver)) = (Mutex::new(1), mpsc::channel());
+    /// # sender.send(2u64).unwrap();
+    /// let mut guard = m.blocking(|| lock.lock().unwrap());
+    /// *guard += *m.alloc(1);
+    /// // A receiver is for one thread, and so is a borrow of it, unless that is the only one:
+    /// let receiver = &mut receiver;
+    /// let number = m.blocking(move || receiver.recv());
+    /// # assert_eq!((*guard, number), (2, Ok(2)));
+    /// # Ok::<(), heapwood::HeapError>(())
+    /// ```
+    ///
+    /// `f` may not use a [`Gc`] (the contract of [`Heap::new`]), nor allocate: it is [`Send`], so that the compiler refuses one that
+    /// has a [`Gc`] or the mutator from outside. Both hold for all heaps that the thread is attached to, but `f` may attach it to
+    /// another and use that one.
     ///
     /// # Panics
     /// On a stack that is not registered.
-    pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
+    pub fn blocking<R>(&self, f: impl FnOnce() -> R + Send) -> R {
         match self.raw().blocking(f) {
             Ok(result) => result,
             Err(misuse) => panic!("{misuse}"),

@@ -65,7 +65,8 @@ pub struct Weak<T>(Ephemeron<T, ()>);
 /// # assert_eq!(*key, 7);
 /// # Ok::<(), heapwood::HeapError>(())
 /// ```
-#[repr(transparent)]
+// As a `Gc`.
+#[repr(align(8))]
 pub struct Ephemeron<K, V> {
     ptr: NonNull<u8>,
     _marker: Pair<K, V>,

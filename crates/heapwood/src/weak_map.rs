@@ -23,7 +23,8 @@ use heapwood_gc::AllocError;
 /// assert_eq!(names.get(&m, key).map(|value| *value), Some(70));
 /// # Ok::<(), heapwood::HeapError>(())
 /// ```
-#[repr(transparent)]
+// As a `Gc`.
+#[repr(align(8))]
 pub struct WeakMap<K, V> {
     table: NonNull<u8>,
     _marker: Pair<K, V>,
@@ -42,7 +43,7 @@ pub struct WeakMap<K, V> {
 /// assert!(Gc::ptr_eq(numbers.intern(&m, m.alloc(7)), one));
 /// # Ok::<(), heapwood::HeapError>(())
 /// ```
-#[repr(transparent)]
+#[repr(align(8))]
 pub struct WeakSet<T> {
     table: NonNull<u8>,
     _marker: PhantomData<fn(T) -> T>,
