@@ -206,6 +206,40 @@ impl Heap {
         self.inner.heap.set_percent(percent)
     }
 
+    /// Changes the limit on the heap's bytes; `None`: only its reservation bounds it. Memory is refused from now on if what is in
+    /// use exceeds it. The reservation does not grow: a heap that was made with a limit has addresses for twice that.
+    ///
+    /// # Errors
+    /// It is less than [`Config::MIN_LIMIT`].
+    pub fn set_limit(&self, limit: Option<usize>) -> Result<(), HeapError> {
+        self.inner.heap.set_limit(limit)
+    }
+
+    /// Changes how many threads mark, from the next full collection on; `None`: as many as profit.
+    ///
+    /// # Errors
+    /// The number is not 1 to [`Config::MOST_MARK_THREADS`].
+    pub fn set_mark_threads(&self, threads: Option<usize>) -> Result<(), HeapError> {
+        self.inner.heap.set_mark_threads(threads)
+    }
+
+    /// Switches collections off until [`Heap::enable_collections`] was called as often; returns how often they are off. Waits for
+    /// one that is under way. Allocation goes on up to the limit, and fails there.
+    ///
+    /// # Errors
+    /// The thread is attached, and on a stack that is not registered. Collections are off nevertheless.
+    pub fn disable_collections(&self) -> Result<u32, Misuse> {
+        self.inner.heap.disable_collections()
+    }
+
+    /// Takes that back once; returns how often they are still off.
+    ///
+    /// # Errors
+    /// They are on.
+    pub fn enable_collections(&self) -> Result<u32, Misuse> {
+        self.inner.heap.enable_collections()
+    }
+
     /// Returns the memory of all free pages to the system now. The result is an upper bound of the bytes returned. Only
     /// a collection makes pages free, so call [`Mutator::collect`] first. Other threads keep running.
     pub fn release_free_memory(&self) -> usize {

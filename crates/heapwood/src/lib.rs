@@ -86,7 +86,7 @@ pub use heapwood_derive::{NoPointers, Shared, Trace};
 pub use heapwood_gc::PageSnapshot;
 pub use heapwood_gc::memory_parts::{MEMORY_PARTS, MemoryParts, PartGroup, PartInfo};
 #[doc(inline)]
-pub use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
+pub use heapwood_gc::settings::options::{Concurrent, GcTrace, Generational, Stop};
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
 pub use heapwood_gc::{
