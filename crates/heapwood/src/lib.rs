@@ -26,26 +26,22 @@
 //! `#[derive(Trace)]` computes. A [`Mutator`] is a thread's access to a heap. A [`GcCell`] is a pointer that may
 //! change. A [`Root`] keeps an object alive from outside the heap.
 //!
-//! | file | content |
+//! | for | there is |
 //! |---|---|
-//! | `heap` | [`Heap`], and the contract of [`Heap::new`] |
-//! | `attach` | [`Attached`]: a thread becomes a mutator |
-//! | `mutator` | [`Mutator`]: allocating, polling |
-//! | `finalized` | [`Finalized`] and [`DropQueue`]: values that are dropped when their objects are dead |
-//! | `gc` | [`Gc`] |
-//! | `gc_cell` | [`GcCell`] |
-//! | `arena` | [`Arena`]: memory for values that die together |
-//! | `slice` | [`Slice`]: arrays whose length is known at run time |
-//! | `buffer` | [`Buffer`]: uninitialised memory without pointers |
-//! | `checked` | reads that look whether the object is still there |
-//! | `keep` | [`Kept`] and [`keep_alive`]: for references into objects |
-//! | `root` | [`Root`] |
-//! | `stack` | [`Stack`]: of fibers |
-//! | `weak` | [`Weak`], [`Ephemeron`] |
-//! | `weak_map` | [`WeakMap`], [`WeakSet`] |
-//! | `trace` | [`Trace`](trait@Trace) and [`NoPointers`](trait@NoPointers) |
-//! | `shared` | [`Shared`](trait@Shared) |
+//! | text, elements, memory without pointers | [`GcStr`], [`Slice`], [`Buffer`] |
+//! | pointers that change | [`GcCell`] |
+//! | objects that are kept from outside the heap, on any thread | [`Root`] |
+//! | references into objects, in a `Vec` or a `Box` | [`Mutator::keep`], [`keep_alive`] |
+//! | keys by identity | [`ById`] |
+//! | objects that die together | [`Arena`] |
+//! | files and buffers that objects own | [`Finalized`], [`DropQueue`] |
+//! | what keeps nothing alive | [`Weak`], [`Ephemeron`], [`WeakMap`], [`WeakSet`] |
+//! | threads | [`Shared`](trait@Shared), [`Mutator::blocking`], [`Heap::with_mutator`] |
+//! | fibers | [`Stack`] |
+//! | any error | [`Error`] |
 
+// Of the files, `trace` has the traits of types in the heap, `plain` the types without pointers, `checked` reads that look whether the
+// object is still there, and `like_a_gc` what weak references and tables have in common; the others have the names of their types.
 #[doc(hidden)]
 pub mod __private;
 mod arena;
