@@ -43,7 +43,7 @@ fn object_bytes(phase: u64, r: u64) -> u64 {
 /// An object of so many bytes, at least 16 and a multiple of 8, which are its first word.
 fn object(m: &Mutator, bytes: u64, r: u64) -> Gc<Buffer> {
     let object = m.alloc_buffer(bytes as usize);
-    let words = object.as_ptr().cast::<u64>();
+    let words = Gc::as_ptr(object).cast::<u64>();
     // SAFETY: the object has so many bytes, and no other thread has its address.
     unsafe {
         words.write(bytes);
@@ -57,7 +57,7 @@ fn object(m: &Mutator, bytes: u64, r: u64) -> Gc<Buffer> {
 /// # Safety
 /// 1. `object` was made by [`object`].
 unsafe fn add(sum: u64, object: Gc<Buffer>) -> u64 {
-    let words = object.as_ptr().cast::<u64>();
+    let words = Gc::as_ptr(object).cast::<u64>();
     // SAFETY: the first word, which was written, tells how many bytes there are; the last word was written, too.
     let (bytes, last) = unsafe { (words.read(), words.add(words.read() as usize / 8 - 1).read()) };
     sum.wrapping_mul(31).wrapping_add(bytes).wrapping_add(last)

@@ -142,7 +142,7 @@ impl From<Line> for workload::Line {
 fn allocate<T: Zeros>(m: &Mutator, place: &Place, count: u64) {
     for _ in 0..count {
         let object = m.alloc(T::ZEROS);
-        place.0.store(object.as_ptr() as usize, Relaxed);
+        place.0.store(Gc::as_ptr(object) as usize, Relaxed);
     }
 }
 

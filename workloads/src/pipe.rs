@@ -54,10 +54,11 @@ fn produce(m: &Mutator, ring: &Ring, messages: u64, filled: SyncSender<()>) {
 }
 
 /// Returns a checksum of the messages.
-fn consume(m: &Mutator, ring: &Ring, messages: u64, filled: Receiver<()>) -> u64 {
+fn consume(m: &Mutator, ring: &Ring, messages: u64, mut filled: Receiver<()>) -> u64 {
     let mut checksum = 0u64;
     for batch in batches(messages) {
-        m.blocking(|| filled.recv()).expect("the producer fills every batch");
+        let filled = &mut filled;
+        m.blocking(move || filled.recv()).expect("the producer fills every batch");
         for number in batch {
             if let Some(message) = ring[(number % SLOTS) as usize].replace(m, None) {
                 checksum = checksum.wrapping_mul(31).wrapping_add(message[0]);

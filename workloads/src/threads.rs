@@ -33,7 +33,7 @@ impl Workload {
         m: &Mutator,
         threads: u32,
         n: u64,
-        report: &mut dyn FnMut(Line),
+        report: &mut (dyn FnMut(Line) + Send),
     ) -> Result<(), ThreadsError> {
         if let Some(share) = self.shared {
             return share(m, threads, n, report);

@@ -109,7 +109,7 @@ fn intern(m: &Mutator, random: &mut Random, n: u64, counts: &mut Counts) {
         let place = &names[((r & 0xffff_ffff) % names.len() as u64) as usize];
         match place.get() {
             Some(name) if step % 2 == 0 => {
-                assert!(interned(m, table, Name::new(name.0[0])).ptr_eq(name), "a name has two objects");
+                assert!(Gc::ptr_eq(interned(m, table, Name::new(name.0[0])), name), "a name has two objects");
                 counts.add(name.0);
             }
             _ => place.set(m, Some(interned(m, table, Name::new((r >> 32) % n)))),

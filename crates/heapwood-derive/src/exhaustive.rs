@@ -3,6 +3,7 @@
 //! variant has exactly the fields that the derive saw, with the types that it saw. The check is a pattern without `..`,
 //! which must name every field; gc-arena and serde use it, too.
 
+use crate::functions::expected;
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 use syn::{Data, DeriveInput, Field, Fields, Index, Member};
@@ -18,7 +19,8 @@ pub(crate) fn check(input: &DeriveInput) -> TokenStream {
             // Raw pointers: the compiler refuses a reference to a field of a packed struct, and a reference to a `Gc`
             // would dereference it.
             let types = members(&data.fields)
-                .map(|(member, Field { ty, .. })| quote!(let _: *const #ty = &raw const #this.#member;));
+                .map(|(member, field)| (member, expected(&field.ty)))
+                .map(|(member, ty)| quote!(let _: *const #ty = &raw const #this.#member;));
             quote_spanned! {span=>
                 |#this: &Self| {
                     let Self { #(#all),* } = #this;
@@ -34,8 +36,8 @@ pub(crate) fn check(input: &DeriveInput) -> TokenStream {
                     let field = bound(i);
                     quote!(#member: #field)
                 });
-                let types = members(&variant.fields).enumerate().map(|(i, (_, Field { ty, .. }))| {
-                    let field = bound(i);
+                let types = variant.fields.iter().enumerate().map(|(i, field)| {
+                    let (ty, field) = (expected(&field.ty), bound(i));
                     quote!(let _: *const #ty = &raw const *#field;)
                 });
                 quote_spanned!(span=> Self::#name { #(#all),* } => { #(#types)* })

@@ -2,28 +2,44 @@
 //! type parameter. The output requires the trait of a generic field's type in a `where` clause. Other fields are
 //! checked where their constant is used, which allows a type to refer to itself.
 
+use crate::{attributes, functions};
 use proc_macro2::Ident;
 use quote::quote;
+use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{Data, DeriveInput, Error, Field, Generics, Macro, Path, Result, Type, WhereClause, parse_quote};
+use syn::{
+    Data, DeriveInput, Error, Field, Generics, Macro, Path, Result, Type, WhereClause, parse_quote,
+    parse_quote_spanned,
+};
 
-/// The fields of all variants, in order. A union is an error.
-pub(crate) fn all<'a>(input: &'a DeriveInput, derive: &str) -> Result<Vec<&'a Field>> {
-    match &input.data {
-        Data::Struct(data) => Ok(data.fields.iter().collect()),
-        Data::Enum(data) => Ok(data.variants.iter().flat_map(|variant| &variant.fields).collect()),
-        Data::Union(data) => Err(Error::new(
-            data.union_token.span,
-            format!(
-                "`{derive}` cannot be derived for a union: nothing says which of its fields holds a value, so the \
-                 collector cannot know whether there is a pointer; use an enum"
-            ),
-        )),
-    }
+/// The fields of all variants, in order, with the types of which traits are asked. A union is an error.
+pub(crate) fn all(input: &DeriveInput, derive: &str, krate: &Path) -> Result<Vec<Field>> {
+    let fields: Vec<&Field> = match &input.data {
+        Data::Struct(data) => data.fields.iter().collect(),
+        Data::Enum(data) => data.variants.iter().flat_map(|variant| &variant.fields).collect(),
+        Data::Union(data) => {
+            return Err(Error::new(
+                data.union_token.span,
+                format!(
+                    "`{derive}` cannot be derived for a union: nothing says which of its fields holds a value, so the \
+                     collector cannot know whether there is a pointer; use an enum"
+                ),
+            ));
+        }
+    };
+    let asked = |field: &Field| {
+        let ty = &field.ty;
+        let ty = match attributes::is_skipped(field)? {
+            true => parse_quote_spanned!(ty.span()=> #krate::__private::Skipped<#ty>),
+            false => functions::erased(ty),
+        };
+        Ok(Field { ty, ..field.clone() })
+    };
+    fields.into_iter().map(asked).collect()
 }
 
 /// The type's own `where` clause, with the trait `bound` for each generic field's type.
-pub(crate) fn where_clause(generics: &Generics, fields: &[&Field], bound: &Path) -> WhereClause {
+pub(crate) fn where_clause(generics: &Generics, fields: &[Field], bound: &Path) -> WhereClause {
     let mut clause = generics
         .where_clause
         .clone()

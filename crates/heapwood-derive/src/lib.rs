@@ -7,14 +7,18 @@
 //!
 //! | module | what it holds |
 //! |---|---|
+//! | `attributes` | `#[trace(..)]` |
 //! | `fields` | the fields of a struct or an enum, and which of them depend on a type parameter |
+//! | `functions` | function pointers in the fields' types |
 //! | `trace` | the output of `#[derive(Trace)]` |
 //! | `marker` | the output of the derives for marker traits |
 //! | `rootable` | the output of `#[derive(Rootable)]` |
 //! | `exhaustive` | a check that the type which is compiled has the fields that the macro saw |
 
+mod attributes;
 mod exhaustive;
 mod fields;
+mod functions;
 mod marker;
 mod rootable;
 mod trace;
@@ -31,10 +35,21 @@ use syn::{DeriveInput, Error, parse_macro_input};
 ///   word, such as `enum Link { End, To(Gc<Node>) }`, stays precise. Every payload must implement `Trace`.
 /// - **Generic types**: each field whose type names a type parameter is required to implement `Trace`; so in
 ///   `Node<T> { value: T, next: Option<Gc<Node<T>>> }` it is `T: Trace` that matters.
+/// - **Function pointers** of any signature, such as `fn(&Mutator, Gc<Node>)`, hold no `Gc`: as a field, in an array, or in an `Option`. Of an
+///   alias the macro sees no more than the name, so one for a function of references is refused: write it out.
 /// - **Unions** and types that implement `Drop` are refused: values in a heap are never dropped.
 /// - **Attribute macros** between the derive and the type that add fields, or change their types, are refused, because
 ///   the derive does not see their output. Write the derive below them.
-#[proc_macro_derive(Trace)]
+///
+/// # Attributes
+/// They hold for the three derives.
+///
+/// - `#[trace(crate = path)]` on the type: where the crate `heapwood` is, if a dependency renames it or another crate passes it on.
+/// - `#[trace(skip)]` on a field: its type holds no `Gc`, though it does not implement `Trace`, such as a plain type of another crate. The
+///   compiler checks it: the type has to be `Send + 'static`, which a `Gc` is not (nor is a reference to one, or anything weak), and
+///   may not need a drop. For `Shared` it is `Sync`, too. So a skipped field cannot hide a `Gc` from the collector, and needs no `unsafe`; there is no attribute
+///   that skips more. (Types that are `Send` by a check at run time, such as `SendWrapper<Gc<T>>`, would pass: no `Gc` belongs in one.)
+#[proc_macro_derive(Trace, attributes(trace))]
 pub fn derive_trace(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     trace::expand(&input).unwrap_or_else(Error::into_compile_error).into()
@@ -43,7 +58,7 @@ pub fn derive_trace(input: TokenStream) -> TokenStream {
 /// Derives `heapwood::NoPointers`: a value never holds a `Gc`, so it may lie in a `Cell` of an object.
 ///
 /// Every field must implement `NoPointers`. Derive `Trace` beside it.
-#[proc_macro_derive(NoPointers)]
+#[proc_macro_derive(NoPointers, attributes(trace))]
 pub fn derive_no_pointers(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     marker::expand(&input, "NoPointers", "has_no_pointers", marker::Bound::Fields)
@@ -63,7 +78,7 @@ pub fn derive_rootable(input: TokenStream) -> TokenStream {
 /// another thread.
 ///
 /// Every field must implement `Shared`, and so must the type parameters. Derive `Trace` beside it.
-#[proc_macro_derive(Shared)]
+#[proc_macro_derive(Shared, attributes(trace))]
 pub fn derive_shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     marker::expand(&input, "Shared", "is_shared", marker::Bound::Parameters)

@@ -1,27 +1,27 @@
 //! The output of `#[derive(Trace)]`: the implementation, with its map as a constant, and the checks that the type does
 //! not implement `Drop` and has exactly the fields that the derive saw. The output refers to `heapwood::__private`.
 
-use crate::{exhaustive, fields};
+use crate::{attributes, exhaustive, fields};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Data, DeriveInput, Index, Member, Result, parse_quote};
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
-    let fields = fields::all(input, "Trace")?;
+    let krate = attributes::krate(input)?;
+    let fields = fields::all(input, "Trace", &krate)?;
     let name = &input.ident;
     let (generics, arguments, own_where) = input.generics.split_for_impl();
-    let with_where =
-        fields::where_clause(&input.generics, &fields, &parse_quote!(::heapwood::__private::Trace));
+    let with_where = fields::where_clause(&input.generics, &fields, &parse_quote!(#krate::__private::Trace));
 
     // The span is the field's type, so that the compiler reports a missing implementation there.
     let maps = fields.iter().map(|field| {
         let ty = &field.ty;
-        quote_spanned!(ty.span()=> <#ty as ::heapwood::__private::Trace>::MAP)
+        quote_spanned!(ty.span()=> <#ty as #krate::__private::Trace>::MAP)
     });
     let map = match &input.data {
         Data::Enum(_) => quote! {
-            ::heapwood::__private::enum_map::<Self>(false #(| #maps.has_pointers())*)
+            #krate::__private::enum_map::<Self>(false #(| #maps.has_pointers())*)
         },
         _ => {
             let members = fields.iter().enumerate().map(|(i, field)| match &field.ident {
@@ -29,8 +29,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 None => Member::Unnamed(Index::from(i)),
             });
             quote! {
-                ::heapwood::__private::struct_map::<Self>(
-                    ::heapwood::__private::TypeMap::of_fields([
+                #krate::__private::struct_map::<Self>(
+                    #krate::__private::TypeMap::of_fields([
                         #((::core::mem::offset_of!(Self, #members), #maps)),*
                     ])
                 )
@@ -42,7 +42,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     // at once.
     let computed = input.generics.params.is_empty().then(|| {
         quote! {
-            const _: ::heapwood::__private::TypeMap = <#name as ::heapwood::__private::Trace>::MAP;
+            const _: #krate::__private::TypeMap = <#name as #krate::__private::Trace>::MAP;
         }
     });
     Ok(quote! {
@@ -50,14 +50,14 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         // other fields, as the pattern in the constant checks. No field needs a drop, since it is traced, and the type
         // itself has none, as the second implementation shows.
         #[automatically_derived]
-        unsafe impl #generics ::heapwood::__private::Trace for #name #arguments #with_where {
-            const MAP: ::heapwood::__private::TypeMap = {
+        unsafe impl #generics #krate::__private::Trace for #name #arguments #with_where {
+            const MAP: #krate::__private::TypeMap = {
                 let _ = #exhaustive;
                 #map
             };
         }
         #[automatically_derived]
-        impl #generics ::heapwood::__private::TracedTypesMustNotImplementDrop for #name #arguments #own_where {}
+        impl #generics #krate::__private::TracedTypesMustNotImplementDrop for #name #arguments #own_where {}
         #computed
     })
 }

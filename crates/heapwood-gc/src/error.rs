@@ -385,7 +385,10 @@ pub enum HeapError {
         "the stack is not the thread's own, and signals stop threads of this heap: give both of its ends"
     )]
     StackBounds,
-    #[error("the thread is attached to this heap already")]
+    #[error(
+        "the thread is attached to this heap already: pass its mutator on, or call with_mutator (in C hw_attach_if_needed), which \
+         attaches only a thread that is not"
+    )]
     AttachedAlready,
     #[error(
         "the process has used up its keys for thread-specific values (PTHREAD_KEYS_MAX), or the memory for them: a thread's end \

@@ -2,13 +2,13 @@
 //! cycles, which reference counts would never free. An evicted entry is unlinked on both sides, so that a stale word on
 //! the stack keeps only that entry alive, and not those evicted after it. `cargo run -p heapwood --example cache`
 
-use heapwood::{Config, Gc, GcCell, Heap, Mutator, Slice, Trace};
+use heapwood::{ById, Config, Gc, GcCell, GcStr, Heap, Mutator, Slice, Trace};
 use std::cell::Cell;
 
 #[derive(Trace)]
 struct Entry {
     key: u64,
-    value: Gc<Slice<u8>>,
+    value: Gc<GcStr>,
     /// The next entry of the same chain.
     chain: GcCell<Option<Gc<Entry>>>,
     /// Neighbours in the ring: `newer` of the newest is the oldest.
@@ -42,7 +42,7 @@ impl Cache {
     }
 
     /// The value of a key, which becomes the newest entry. Made if it is missing.
-    fn get(&self, m: &Mutator, key: u64, make: impl FnOnce(&Mutator) -> Gc<Slice<u8>>) -> Gc<Slice<u8>> {
+    fn get(&self, m: &Mutator, key: u64, make: impl FnOnce(&Mutator) -> Gc<GcStr>) -> Gc<GcStr> {
         if let Some(entry) = self.find(key) {
             self.leave_ring(m, entry);
             self.enter_ring(m, entry);
@@ -78,8 +78,8 @@ impl Cache {
         };
         newer.older.set(m, Some(older));
         older.newer.set(m, Some(newer));
-        if self.newest.get() == Some(entry) {
-            self.newest.set(m, (older != entry).then_some(older));
+        if ById(self.newest.get()) == ById(Some(entry)) {
+            self.newest.set(m, (ById(older) != ById(entry)).then_some(older));
         }
     }
 
@@ -89,7 +89,7 @@ impl Cache {
         let Some(oldest) = self.newest.get().and_then(|newest| newest.newer.get()) else { return };
         self.leave_ring(m, oldest);
         let place = self.place(oldest.key);
-        let before = chain(place).find(|entry| entry.chain.get() == Some(oldest));
+        let before = chain(place).find(|entry| ById(entry.chain.get()) == ById(Some(oldest)));
         let link = before.as_ref().map_or(place, |entry| &entry.chain);
         link.set(m, oldest.chain.replace(m, None));
         self.entries.set(self.entries.get() - 1);
@@ -102,8 +102,8 @@ fn chain(link: &Link) -> impl Iterator<Item = Gc<Entry>> {
 }
 
 /// A text of the size of a rendered page.
-fn page(m: &Mutator, key: u64) -> Gc<Slice<u8>> {
-    m.alloc_copy(format!("page {key}: {}", "text ".repeat(200)).as_bytes())
+fn page(m: &Mutator, key: u64) -> Gc<GcStr> {
+    m.alloc_str(&format!("page {key}: {}", "text ".repeat(200)))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -129,7 +129,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             made.set(made.get() + 1);
             page(m, key)
         });
-        assert!(text.starts_with(format!("page {key}:").as_bytes()));
+        assert!(text.starts_with(&format!("page {key}:")));
     }
     println!("{} entries", cache.entries.get());
     println!("{} of 300000 requests were made anew", made.get());

@@ -9,7 +9,7 @@
 //! call       = atom { atom }                     atom = number | name | "(" expression ")"
 //! ```
 
-use heapwood::{Config, Gc, GcCell, Heap, Mutator, Slice, Trace};
+use heapwood::{Config, Gc, GcCell, GcStr, Heap, Mutator, Trace};
 use std::iter::Peekable;
 
 /// The value of an expression: two words, `Copy`. One word is a number or a pointer, so the collector scans objects
@@ -22,7 +22,7 @@ enum Value {
 
 #[derive(Trace)]
 struct Function {
-    parameter: Gc<Slice<u8>>,
+    parameter: Gc<GcStr>,
     body: Gc<Expression>,
     scope: Option<Gc<Variable>>,
 }
@@ -31,7 +31,7 @@ struct Function {
 /// that refers to it. That is how a function calls itself.
 #[derive(Trace)]
 struct Variable {
-    name: Gc<Slice<u8>>,
+    name: Gc<GcStr>,
     value: GcCell<Option<Gc<Value>>>,
     outer: Option<Gc<Variable>>,
 }
@@ -46,9 +46,9 @@ enum Operator {
 #[derive(Trace)]
 enum Expression {
     Number(i64),
-    Name(Gc<Slice<u8>>),
-    Let(Gc<Slice<u8>>, Gc<Expression>, Gc<Expression>),
-    Function(Gc<Slice<u8>>, Gc<Expression>),
+    Name(Gc<GcStr>),
+    Let(Gc<GcStr>, Gc<Expression>, Gc<Expression>),
+    Function(Gc<GcStr>, Gc<Expression>),
     If(Gc<Expression>, Gc<Expression>, Gc<Expression>),
     Call(Gc<Expression>, Gc<Expression>),
     Operation(Operator, Gc<Expression>, Gc<Expression>),
@@ -92,12 +92,12 @@ impl<'a, I: Iterator<Item = &'a str>> Parser<'a, I> {
         if found == what { Ok(()) } else { Err(format!("{what:?} was expected, not {found:?}")) }
     }
 
-    fn name(&mut self) -> Result<Gc<Slice<u8>>, Error> {
+    fn name(&mut self) -> Result<Gc<GcStr>, Error> {
         let name = self.next()?;
         if !name.starts_with(char::is_alphabetic) {
             return Err(format!("{name:?} is no name"));
         }
-        Ok(self.m.alloc_copy(name.as_bytes()))
+        Ok(self.m.alloc_str(name))
     }
 
     fn expression(&mut self) -> Result<Gc<Expression>, Error> {
@@ -160,7 +160,7 @@ impl<'a, I: Iterator<Item = &'a str>> Parser<'a, I> {
         }
         let made = match token.parse() {
             Ok(number) => Expression::Number(number),
-            Err(_) => Expression::Name(self.m.alloc_copy(token.as_bytes())),
+            Err(_) => Expression::Name(self.m.alloc_str(token)),
         };
         Ok(self.m.alloc(made))
     }
@@ -194,7 +194,7 @@ fn evaluate(m: &Mutator, mut e: Gc<Expression>, mut scope: Option<Gc<Variable>>)
     loop {
         match *e {
             Expression::Number(number) => return Ok(Value::Number(number)),
-            Expression::Name(name) => return look_up(&name, scope),
+            Expression::Name(name) => return look_up(name, scope),
             Expression::Function(parameter, body) => {
                 return Ok(Value::Function(m.alloc(Function { parameter, body, scope })));
             }
@@ -235,12 +235,11 @@ fn number(value: Value) -> Result<i64, Error> {
     }
 }
 
-fn look_up(name: &[u8], scope: Option<Gc<Variable>>) -> Result<Value, Error> {
-    let text = || String::from_utf8_lossy(name).into_owned();
+fn look_up(name: Gc<GcStr>, scope: Option<Gc<Variable>>) -> Result<Value, Error> {
     let variable = std::iter::successors(scope, |variable| variable.outer)
-        .find(|variable| variable.name[..] == *name)
-        .ok_or_else(|| format!("there is no {}", text()))?;
-    variable.value.get().map(|value| *value).ok_or_else(|| format!("{} has no value yet", text()))
+        .find(|variable| variable.name == name)
+        .ok_or_else(|| format!("there is no {name}"))?;
+    variable.value.get().map(|value| *value).ok_or_else(|| format!("{name} has no value yet"))
 }
 
 const PROGRAMS: [&str; 6] = [

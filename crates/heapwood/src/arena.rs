@@ -4,9 +4,9 @@
 //! not reset.
 
 use crate::mutator::Mutator;
-use crate::plain::Gc;
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace, TypeMap, descriptor_of, program_of};
+use crate::unbranded::Gc;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
@@ -171,7 +171,7 @@ impl<'m> Arena<'m> {
     #[expect(clippy::mut_from_ref, reason = "each value is lent once")]
     pub fn alloc_mut<T: NoPointers>(&self, value: T) -> &mut T {
         let place = match const { Kind::<T>::STORAGE } {
-            Storage::External => NonNull::from(self.pass(value).get()),
+            Storage::External => NonNull::from(self.pass(value).value),
             _ => {
                 let place = self.place::<T>();
                 // SAFETY: the place is this value's, large enough and aligned.
@@ -189,7 +189,7 @@ impl<'m> Arena<'m> {
     /// As [`Arena::alloc`].
     pub fn alloc_gc<T: Trace>(&self, value: T) -> Gc<T> {
         self.header().let_escape();
-        let value = NonNull::from(self.alloc(value).get());
+        let value = NonNull::from(self.alloc(value).value);
         // SAFETY: the address of a value of this type. The arena keeps it alive, and later the `Gc` does. Nobody
         // borrows it mutably.
         unsafe { Gc::from_raw(value) }
@@ -445,15 +445,15 @@ impl<'a, T: ?Sized> ArenaRef<'a, T> {
         ArenaRef { value, _marker: PhantomData }
     }
 
-    /// The value, for as long as the arena is borrowed.
+    /// The value, for as long as the arena is borrowed: `ArenaRef::get(value)`.
     #[inline(always)]
-    pub const fn get(self) -> &'a T {
-        self.value
+    pub const fn get(this: Self) -> &'a T {
+        this.value
     }
 
     /// Whether both lead to the same value.
-    pub fn ptr_eq(self, other: Self) -> bool {
-        core::ptr::addr_eq(self.value, other.value)
+    pub fn ptr_eq(this: Self, other: Self) -> bool {
+        core::ptr::addr_eq(this.value, other.value)
     }
 }
 

@@ -20,10 +20,8 @@ impl Heap {
     /// the collections of all. A thread that uses one heap for long without allocating polls the others.
     ///
     /// # Errors
-    /// No memory for the mutator, or the system does not say where the thread's stack ends.
-    ///
-    /// # Panics
-    /// If the thread is attached to this heap already: pass the [`Mutator`] on instead.
+    /// The thread is attached to this heap already: pass the [`Mutator`] on, or use [`Heap::with_mutator`]. No memory for the mutator, or
+    /// the system does not say where the thread's stack ends.
     pub fn attach(&self) -> Result<Attached, HeapError> {
         Attached::new(self.inner.clone(), StackGiven::Own)
     }
@@ -42,7 +40,7 @@ impl Heap {
     /// ```
     ///
     /// # Errors
-    /// As [`Heap::attach`].
+    /// As [`Heap::attach`], where the thread is not attached.
     pub fn with_mutator<R>(&self, f: impl FnOnce(&Mutator) -> R) -> Result<R, HeapError> {
         let Some(raw) = heapwood_gc::Mutator::here(&self.inner.heap) else {
             return Ok(f(&*self.attach()?));
@@ -102,10 +100,7 @@ pub struct Attached {
 
 impl Attached {
     pub(crate) fn new(inner: Arc<Inner>, stack: StackGiven) -> Result<Self, HeapError> {
-        let raw = match heapwood_gc::Mutator::attach_on(&inner.heap, stack) {
-            Err(error @ HeapError::AttachedAlready) => panic!("{error}"),
-            attached => attached?,
-        };
+        let raw = heapwood_gc::Mutator::attach_on(&inner.heap, stack)?;
         // SAFETY: `attach` returned it to this thread just now, and `inner` keeps the heap alive for longer.
         let raw = unsafe { heapwood_gc::Attached::from_raw(raw.into_raw()) };
         // SAFETY: `alloc` and `try_alloc` write the value before they commit, and nothing else here makes an object

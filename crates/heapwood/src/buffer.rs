@@ -3,7 +3,7 @@
 //! [`Slice`](crate::Slice) does.
 
 use crate::mutator::Mutator;
-use crate::plain::Gc;
+use crate::unbranded::Gc;
 use core::ptr::NonNull;
 use heapwood_gc::AllocError;
 use heapwood_heap::{MAX_TABLED, ShapeId, SizeClass};
@@ -19,11 +19,11 @@ impl Mutator {
     /// Allocates `bytes` bytes (0 counts as 1) without pointers, and writes nothing there. May collect.
     ///
     /// ```
-    /// # use heapwood::{Config, Heap};
+    /// # use heapwood::{Config, Gc, Heap};
     /// # let heap = unsafe { Heap::new(Config::default()) }.unwrap();
     /// # let m = heap.attach().unwrap();
     /// let buffer = m.alloc_buffer(1 << 20);
-    /// let bytes = buffer.as_ptr().cast::<u8>();
+    /// let bytes = Gc::as_ptr(buffer).cast::<u8>();
     /// // SAFETY: the buffer has more than 4 bytes, and nobody else has its address.
     /// unsafe { bytes.copy_from_nonoverlapping(b"four".as_ptr(), 4) };
     /// ```

@@ -5,13 +5,12 @@
 
 use crate::heap::{Heap, Inner};
 use crate::mutator::Mutator;
-use crate::plain::Gc;
 use crate::shared::Shared;
 use crate::trace::{Trace, TypeMap};
+use crate::unbranded::Gc;
 use core::fmt;
 use core::mem::ManuallyDrop;
 use core::ops::Deref;
-use core::ptr::NonNull;
 use core::time::Duration;
 use heapwood_gc::{FinalizeOrder, Finalized as Taken, FinalizerQueue, Refusal};
 use std::os::fd::RawFd;
@@ -111,7 +110,7 @@ impl Mutator {
         value: T,
     ) -> Result<Gc<Finalized<T>>, (Refusal, T)> {
         let object = self.alloc(Finalized { value: ManuallyDrop::new(value) });
-        let start = NonNull::new(object.as_ptr().cast::<u8>()).expect("a Gc is not null");
+        let start = Gc::start(object);
         let tag = drop_value::<T> as DropFn as usize;
         // It leads to nothing, so no order is wanted.
         match self.raw().finalize(start, queue, FinalizeOrder::AtOnce, tag) {
@@ -154,7 +153,7 @@ impl Mutator {
         object: Gc<O>,
         value: T,
     ) -> Result<(), (Refusal, T)> {
-        let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
+        let start = Gc::start(object);
         let kept = Box::into_raw(Box::new(Kept { drop: drop_kept::<T>, value }));
         match self.raw().finalize_data(start, queue, kept as usize) {
             Ok(_) => Ok(()),

@@ -5,7 +5,10 @@
 //! conservatively.
 
 use crate::checked;
+use crate::shared::Shared;
 use crate::trace::{Trace, TypeMap};
+use core::borrow::Borrow;
+use core::cmp::Ordering;
 use core::fmt;
 use core::hash::{Hash, Hasher};
 use core::marker::PhantomData;
@@ -24,7 +27,21 @@ pub(crate) type Brand<'gc> = PhantomData<fn(&'gc ()) -> &'gc ()>;
 /// a root. It is **not** seen in memory of the ordinary allocator (`Box`, `Vec`, `thread_local!`). The safety contract
 /// of [`Heap::new`](crate::Heap::new) forbids that.
 ///
-/// Two of them are equal if they point to the same object; compare `*a == *b` for the contents.
+/// As with `Rc`, traits are those of the object: two are equal, ordered and hashed by their contents, and shown by them. In a cyclic
+/// structure a derived `==` or `Debug` does not end. [`Gc::ptr_eq`] compares objects, and [`ById`](crate::ById) is a key by identity:
+///
+/// ```
+/// # use heapwood::{ById, Config, Gc, Heap};
+/// # // SAFETY: this program keeps no `Gc` but on the stack.
+/// # let heap = unsafe { Heap::new(Config::default()) }?;
+/// # let m = heap.attach()?;
+/// let (a, b) = (m.alloc(7u64), m.alloc(7u64));
+/// assert!(a == b && !Gc::ptr_eq(a, b) && ById(a) != ById(b));
+/// # Ok::<(), heapwood::HeapError>(())
+/// ```
+///
+/// Its functions are called as `Gc::as_ptr(gc)`, since a method would hide one of `T`. (A `Gc<str>` or a `Gc<dyn Trait>` can be written,
+/// so that the compiler's message is [`Trace`]'s, but nothing makes one.)
 ///
 /// It does not cross threads:
 ///
@@ -39,8 +56,9 @@ pub(crate) type Brand<'gc> = PhantomData<fn(&'gc ()) -> &'gc ()>;
 /// fn share<T: Sync>() {}
 /// share::<heapwood::Gc<u64>>();
 /// ```
-#[repr(transparent)]
-pub struct Gc<'gc, T> {
+// The alignment is that of the pointer. Said of the type, it keeps a `Gc` out of packed structs (E0588), where no scan would find it.
+#[repr(align(8))]
+pub struct Gc<'gc, T: ?Sized> {
     ptr: NonNull<T>,
     /// Invariant in `T`: others may write to the object through a cell in it. (NonNull makes it neither Send nor
     /// Sync; the compiler's message is shorter if nothing else does.)
@@ -68,23 +86,33 @@ impl<'gc, T> Gc<'gc, T> {
 
     /// The address of the object. It keeps the object alive only while it is on the stack.
     #[inline]
-    pub const fn as_ptr(self) -> *mut T {
-        self.ptr.as_ptr()
+    pub const fn as_ptr(this: Self) -> *mut T {
+        this.ptr.as_ptr()
     }
 
-    /// Whether both point to the same object, as `==` does.
+    /// The start of the object, whatever its type.
     #[inline]
-    pub fn ptr_eq(self, other: Self) -> bool {
-        self.ptr == other.ptr
+    pub(crate) const fn start(this: Self) -> NonNull<u8> {
+        this.ptr.cast()
+    }
+
+    /// Whether both point to the same object.
+    #[inline]
+    pub fn ptr_eq(this: Self, other: Self) -> bool {
+        this.ptr == other.ptr
     }
 }
 
 // Not `T: Trace`: a recursive type would otherwise need its own map to compute its map. A `Gc` comes from an
 // allocation, which asks for it.
 // SAFETY: a `Gc` is one word, which is never zero, and changes only where its owner does.
+#[diagnostic::do_not_recommend]
 unsafe impl<T> Trace for Gc<'_, T> {
     const MAP: TypeMap = TypeMap::POINTER;
 }
+
+// SAFETY: any thread may read a pointer, and its target is Shared.
+unsafe impl<T: Shared> Shared for Gc<'_, T> {}
 
 impl<T> Clone for Gc<'_, T> {
     #[inline]
@@ -108,19 +136,44 @@ impl<T> Deref for Gc<'_, T> {
     }
 }
 
-impl<T> PartialEq for Gc<'_, T> {
+impl<T: PartialEq> PartialEq for Gc<'_, T> {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.ptr == other.ptr
+        **self == **other
     }
 }
 
-impl<T> Eq for Gc<'_, T> {}
+impl<T: Eq> Eq for Gc<'_, T> {}
 
-impl<T> Hash for Gc<'_, T> {
-    /// Hashes the address: objects never move.
+impl<T: PartialOrd> PartialOrd for Gc<'_, T> {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        (**self).partial_cmp(&**other)
+    }
+}
+
+impl<T: Ord> Ord for Gc<'_, T> {
+    #[inline]
+    fn cmp(&self, other: &Self) -> Ordering {
+        (**self).cmp(&**other)
+    }
+}
+
+impl<T: Hash> Hash for Gc<'_, T> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.ptr.hash(state);
+        (**self).hash(state);
+    }
+}
+
+impl<T> AsRef<T> for Gc<'_, T> {
+    fn as_ref(&self) -> &T {
+        self
+    }
+}
+
+impl<T> Borrow<T> for Gc<'_, T> {
+    fn borrow(&self) -> &T {
+        self
     }
 }
 

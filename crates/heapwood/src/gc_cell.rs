@@ -5,6 +5,7 @@
 use crate::access::Access;
 use crate::checked;
 use crate::gc::Gc;
+use crate::shared::Shared;
 use crate::trace::{Trace, TypeMap};
 use core::cell::Cell;
 use core::fmt;
@@ -20,8 +21,17 @@ pub(crate) mod sealed {
 }
 
 /// The content of a [`GcCell`]: a [`Gc`], [`Weak`](crate::Weak), [`Ephemeron`](crate::Ephemeron), [`WeakMap`](crate::WeakMap) or
-/// [`WeakSet`](crate::WeakSet), or an `Option` of one.
-pub trait Pointer: sealed::Sealed + Trace + Copy {
+/// [`WeakSet`](crate::WeakSet), or an `Option` of one. It is one word, so that a change is one store. Other crates name it in bounds, and
+/// cannot implement it.
+#[diagnostic::on_unimplemented(
+    message = "a `GcCell` cannot hold `{Self}`: it holds one pointer",
+    label = "neither a `Gc` or something weak, nor an `Option` of one",
+    note = "an enum or a struct that changes lies in an object of its own: `GcCell<Gc<Value>>`, set to a new one; or the enum lies in \
+            the object, and cells in its variants",
+    note = "plain data that changes, such as a `u64`, lies in a `Cell`, or in an atomic where threads share it",
+    note = "several pointers have a cell each: `(GcCell<Gc<A>>, GcCell<Gc<B>>)`"
+)]
+pub trait CellValue: sealed::Sealed + Trace + Copy {
     #[doc(hidden)]
     fn into_word(self) -> usize;
     /// # Safety
@@ -30,16 +40,16 @@ pub trait Pointer: sealed::Sealed + Trace + Copy {
     unsafe fn from_word(word: usize) -> Self;
 }
 
-/// The content of a cell of this brand.
+/// The content of a [`GcCell`] whose pointers have this brand.
 pub trait Branded<'gc>: sealed::Sealed {}
 
 impl<'gc, T> Branded<'gc> for Gc<'gc, T> {}
 impl<'gc, T> Branded<'gc> for Option<Gc<'gc, T>> {}
 
-impl<T> Pointer for Gc<'_, T> {
+impl<T> CellValue for Gc<'_, T> {
     #[inline(always)]
     fn into_word(self) -> usize {
-        self.as_ptr() as usize
+        Gc::as_ptr(self) as usize
     }
     #[inline(always)]
     unsafe fn from_word(word: usize) -> Self {
@@ -48,10 +58,10 @@ impl<T> Pointer for Gc<'_, T> {
     }
 }
 
-impl<T> Pointer for Option<Gc<'_, T>> {
+impl<T> CellValue for Option<Gc<'_, T>> {
     #[inline(always)]
     fn into_word(self) -> usize {
-        self.map_or(0, Gc::into_word)
+        self.map_or(0, CellValue::into_word)
     }
     #[inline(always)]
     unsafe fn from_word(word: usize) -> Self {
@@ -72,7 +82,7 @@ impl<T> Pointer for Option<Gc<'_, T>> {
 /// # let m = heap.attach().unwrap();
 /// let node = m.alloc(Node { next: GcCell::new(None) });
 /// node.next.set(&m, Some(node));
-/// assert!(node.next.get() == Some(node));
+/// assert!(Gc::ptr_eq(node.next.get().unwrap(), node));
 /// ```
 ///
 /// A weak reference that changes lies in a cell, too, for it is an object that something must lead to:
@@ -90,22 +100,25 @@ impl<T> Pointer for Option<Gc<'_, T>> {
 /// let parent = m.alloc(Window { children: GcCell::new(Some(child)), parent: GcCell::new(None) });
 /// child.parent.set(&m, Some(m.weak(parent)));
 /// m.collect();
-/// assert!(child.parent.get().and_then(|parent| parent.get(&m)) == Some(parent));
+/// assert!(Gc::ptr_eq(child.parent.get().unwrap().get(&m).unwrap(), parent));
 /// child.parent.set(&m, None);
 /// ```
 #[repr(transparent)]
-pub struct GcCell<P: Pointer> {
+pub struct GcCell<P: CellValue> {
     word: AtomicUsize,
     /// Like a `Cell`: invariant, and not `Sync`.
     _marker: PhantomData<Cell<P>>,
 }
 
 // SAFETY: the word holds a pointer, changes in one store, and `set` goes through the barrier.
-unsafe impl<P: Pointer> Trace for GcCell<P> {
+unsafe impl<P: CellValue> Trace for GcCell<P> {
     const MAP: TypeMap = TypeMap::POINTER;
 }
 
-impl<P: Pointer> GcCell<P> {
+// SAFETY: the cell is an atomic word, and its target is Shared.
+unsafe impl<P: CellValue + Shared> Shared for GcCell<P> {}
+
+impl<P: CellValue> GcCell<P> {
     /// A cell for a new object.
     #[inline]
     pub fn new(value: P) -> Self {
@@ -145,7 +158,19 @@ impl<P: Pointer> GcCell<P> {
     }
 }
 
-impl<P: Pointer + fmt::Debug> fmt::Debug for GcCell<P> {
+impl<P: CellValue + Default> Default for GcCell<P> {
+    fn default() -> Self {
+        Self::new(P::default())
+    }
+}
+
+impl<P: CellValue> From<P> for GcCell<P> {
+    fn from(value: P) -> Self {
+        Self::new(value)
+    }
+}
+
+impl<P: CellValue + fmt::Debug> fmt::Debug for GcCell<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("GcCell").field(&self.get()).finish()
     }

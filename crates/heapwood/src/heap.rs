@@ -100,7 +100,8 @@ impl Heap {
     ///    attached to the heap, in an object of the heap, or as a [`Root`](crate::Root). In particular not in a `Box`,
     ///    `Vec` or other memory of the ordinary allocator or of C, not in a `static` or a thread-local, not on the
     ///    stack of a thread that is not attached, and not disguised (compressed, tagged, xored, written out). (A `Gc`
-    ///    there may exist while the object is kept alive by other means.)
+    ///    there may exist while the object is kept alive by other means.) Nor off its alignment: the compiler refuses a `Gc` in a packed
+    ///    struct, but for one documented hole, generic packed structs such as `#[repr(packed)] struct P<T>(u8, T)` with a `Gc` for `T`.
     ///
     ///    **A reference into an object counts as a `Gc`**: `&*object`, a `&[T]` of a slice, an iterator over it, and
     ///    every borrow from these. The variable it was borrowed from does not keep the object alive: the compiler drops
@@ -120,7 +121,7 @@ impl Heap {
     ///    allocates or polls only while something else keeps the objects alive: sort a copy, and [keep](Mutator::keep)
     ///    the original slice.
     /// 2. None is used after its thread has dropped its [`Attached`], nor inside [`Mutator::blocking`] of any heap that the
-    ///    thread was attached to when that began.
+    ///    thread was attached to when that began. (The compiler refuses a `Gc` there, but not a reference into an object without cells.)
     /// 3. A `Gc` is stored only into objects of its own heap, and passed only to that heap's mutators.
     /// 4. Stacks that the program switches (fibers, coroutines with their own stacks) are not used for code that
     ///    holds a `Gc`, unless they are [registered](Heap::add_stack) and each switch is
@@ -207,6 +208,40 @@ impl Heap {
     /// The percentage is not 1 to [`Config::MAX_PERCENT`].
     pub fn set_percent(&self, percent: u32) -> Result<(), HeapError> {
         self.inner.heap.set_percent(percent)
+    }
+
+    /// Changes the limit on the heap's bytes; `None`: only its reservation bounds it. Memory is refused from now on if what is in
+    /// use exceeds it. The reservation does not grow: a heap that was made with a limit has addresses for twice that.
+    ///
+    /// # Errors
+    /// It is less than [`Config::MIN_LIMIT`].
+    pub fn set_limit(&self, limit: Option<usize>) -> Result<(), HeapError> {
+        self.inner.heap.set_limit(limit)
+    }
+
+    /// Changes how many threads mark, from the next full collection on; `None`: as many as profit.
+    ///
+    /// # Errors
+    /// The number is not 1 to [`Config::MOST_MARK_THREADS`].
+    pub fn set_mark_threads(&self, threads: Option<usize>) -> Result<(), HeapError> {
+        self.inner.heap.set_mark_threads(threads)
+    }
+
+    /// Switches collections off until [`Heap::enable_collections`] was called as often; returns how often they are off. Waits for
+    /// one that is under way. Allocation goes on up to the limit, and fails there.
+    ///
+    /// # Errors
+    /// The thread is attached, and on a stack that is not registered. Collections are off nevertheless.
+    pub fn disable_collections(&self) -> Result<u32, Misuse> {
+        self.inner.heap.disable_collections()
+    }
+
+    /// Takes that back once; returns how often they are still off.
+    ///
+    /// # Errors
+    /// They are on.
+    pub fn enable_collections(&self) -> Result<u32, Misuse> {
+        self.inner.heap.enable_collections()
     }
 
     /// Returns the memory of all free pages to the system now. The result is an upper bound of the bytes returned. Only

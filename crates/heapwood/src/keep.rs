@@ -4,7 +4,7 @@
 //! name are those of Go's `runtime.KeepAlive`.
 
 use crate::mutator::Mutator;
-use crate::plain::Gc;
+use crate::unbranded::Gc;
 use core::arch::asm;
 use core::fmt;
 use core::marker::PhantomData;
@@ -17,7 +17,7 @@ use core::ops::Deref;
 #[inline(always)]
 pub fn keep_alive<T>(object: Gc<T>) {
     // SAFETY: no instruction is executed. For the compiler, asm without options may read all memory and has an effect.
-    unsafe { asm!("/* {0} is alive */", in(reg) object.as_ptr(), options(nostack, preserves_flags)) };
+    unsafe { asm!("/* {0} is alive */", in(reg) Gc::as_ptr(object), options(nostack, preserves_flags)) };
 }
 
 /// Keeps an object alive until the guard is dropped. Made by [`Mutator::keep`].
@@ -51,10 +51,10 @@ impl Mutator {
 }
 
 impl<T> Kept<'_, T> {
-    /// The object.
+    /// The object: `Kept::gc(&kept)`.
     #[inline]
-    pub fn gc(&self) -> Gc<T> {
-        self.object
+    pub fn gc(this: &Self) -> Gc<T> {
+        this.object
     }
 }
 
@@ -75,6 +75,6 @@ impl<T> Drop for Kept<'_, T> {
 
 impl<T> fmt::Debug for Kept<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Kept").field(&self.object.as_ptr()).finish()
+        f.debug_tuple("Kept").field(&Gc::as_ptr(self.object)).finish()
     }
 }

@@ -26,38 +26,36 @@
 //! `#[derive(Trace)]` computes. A [`Mutator`] is a thread's access to a heap. A [`GcCell`] is a pointer that may
 //! change. A [`Root`] keeps an object alive from outside the heap.
 //!
-//! | file | content |
+//! | for | there is |
 //! |---|---|
-//! | `heap` | [`Heap`], and the contract of [`Heap::new`] |
-//! | `attach` | [`Attached`]: a thread becomes a mutator |
-//! | `mutator` | [`Mutator`]: allocating, polling |
-//! | `finalized` | [`Finalized`] and [`DropQueue`]: values that are dropped when their objects are dead |
-//! | `session` | [`Session`](session::Session): a heap without `unsafe` |
-//! | `gc`, `plain` | [`Gc`], of a session and elsewhere |
-//! | `access` | [`Access`]: what a mutator and a session's access have in common |
-//! | `gc_cell` | [`GcCell`] |
-//! | `arena` | [`Arena`]: memory for values that die together |
-//! | `slice` | [`Slice`]: arrays whose length is known at run time |
-//! | `buffer` | [`Buffer`]: uninitialised memory without pointers |
-//! | `checked` | reads that look whether the object is still there |
-//! | `keep` | [`Kept`] and [`keep_alive`]: for references into objects |
-//! | `root` | [`Root`] |
-//! | `stack` | [`Stack`]: of fibers |
-//! | `weak` | [`Weak`], [`Ephemeron`] |
-//! | `weak_map` | [`WeakMap`], [`WeakSet`] |
-//! | `trace` | [`Trace`](trait@Trace) and [`NoPointers`](trait@NoPointers) |
-//! | `shared` | [`Shared`](trait@Shared) |
+//! | a heap without `unsafe` | [`session`] |
+//! | text, elements, memory without pointers | [`GcStr`], [`Slice`], [`Buffer`] |
+//! | pointers that change | [`GcCell`] |
+//! | objects that are kept from outside the heap, on any thread | [`Root`] |
+//! | references into objects, in a `Vec` or a `Box` | [`Mutator::keep`], [`keep_alive`] |
+//! | keys by identity | [`ById`] |
+//! | objects that die together | [`Arena`] |
+//! | files and buffers that objects own | [`Finalized`], [`DropQueue`] |
+//! | what keeps nothing alive | [`Weak`], [`Ephemeron`], [`WeakMap`], [`WeakSet`] |
+//! | threads | [`Shared`](trait@Shared), [`Mutator::blocking`], [`Heap::with_mutator`] |
+//! | fibers | [`Stack`] |
+//! | any error | [`Error`] |
 
+// Of the files, `trace` has the traits of types in the heap, `plain` the types without pointers, `checked` reads that look whether the
+// object is still there, and `like_a_gc` what weak references and tables have in common; the others have the names of their types.
 #[doc(hidden)]
 pub mod __private;
 mod access;
 mod arena;
 mod attach;
 mod buffer;
+mod by_id;
 mod checked;
+mod error;
 mod finalized;
 mod gc;
 mod gc_cell;
+mod gc_str;
 mod heap;
 mod keep;
 mod like_a_gc;
@@ -69,6 +67,7 @@ mod shared;
 mod slice;
 mod stack;
 mod trace;
+mod unbranded;
 mod weak;
 mod weak_map;
 
@@ -76,15 +75,18 @@ pub use access::Access;
 pub use arena::{Arena, ArenaRef, ArenaVec};
 pub use attach::Attached;
 pub use buffer::Buffer;
+pub use by_id::ById;
+pub use error::Error;
 pub use finalized::{DropQueue, Finalized};
-pub use gc_cell::GcCell;
+pub use gc_cell::{Branded, CellValue, GcCell};
+pub use gc_str::GcStr;
 pub use heap::{AllocErrorHook, Heap};
 pub use heapwood_derive::{NoPointers, Shared, Trace};
 #[doc(inline)]
 pub use heapwood_gc::PageSnapshot;
 pub use heapwood_gc::memory_parts::{MEMORY_PARTS, MemoryParts, PartGroup, PartInfo};
 #[doc(inline)]
-pub use heapwood_gc::settings::options::{Concurrent, Generational, Stop};
+pub use heapwood_gc::settings::options::{Concurrent, GcTrace, Generational, Stop};
 pub use heapwood_gc::stats::{STATISTICS, StatInfo, StatKind, StatUnit, Stats};
 #[doc(inline)]
 pub use heapwood_gc::{
@@ -93,12 +95,12 @@ pub use heapwood_gc::{
 };
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;
-pub use plain::Gc;
 pub use root::Root;
 pub use shared::Shared;
 pub use slice::Slice;
 pub use stack::Stack;
 pub use trace::{NoPointers, Trace, TypeDescriptor, TypeMap, descriptor_of};
+pub use unbranded::Gc;
 pub use weak::{Ephemeron, Weak};
 pub use weak_map::{WeakMap, WeakSet};
 

@@ -23,7 +23,7 @@ macro_rules! like_a_gc {
         impl<$($generics),*> $crate::gc_cell::Branded<'static> for $type<$($generics),*> {}
         impl<$($generics),*> $crate::gc_cell::Branded<'static> for Option<$type<$($generics),*>> {}
 
-        impl<$($generics),*> $crate::gc_cell::Pointer for $type<$($generics),*> {
+        impl<$($generics),*> $crate::gc_cell::CellValue for $type<$($generics),*> {
             #[inline]
             fn into_word(self) -> usize {
                 let $value = self;
@@ -37,15 +37,15 @@ macro_rules! like_a_gc {
             }
         }
 
-        impl<$($generics),*> $crate::gc_cell::Pointer for Option<$type<$($generics),*>> {
+        impl<$($generics),*> $crate::gc_cell::CellValue for Option<$type<$($generics),*>> {
             #[inline]
             fn into_word(self) -> usize {
-                self.map_or(0, $crate::gc_cell::Pointer::into_word)
+                self.map_or(0, $crate::gc_cell::CellValue::into_word)
             }
             #[inline]
             unsafe fn from_word(word: usize) -> Self {
                 // SAFETY: a word that is not 0 was made from such a value (contract 1).
-                (word != 0).then(|| unsafe { $crate::gc_cell::Pointer::from_word(word) })
+                (word != 0).then(|| unsafe { $crate::gc_cell::CellValue::from_word(word) })
             }
         }
 

@@ -5,11 +5,12 @@
 use crate::attach::Attached;
 use crate::checked;
 use crate::heap::{Heap, Inner};
-use crate::plain::Gc;
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace, descriptor_of, program_of};
+use crate::unbranded::Gc;
 use core::cell::Cell;
 use core::fmt;
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 use heapwood_gc::{AllocError, CollectionTicket, Refusal};
 use heapwood_heap::{GRANULE, MAX_TABLED, NoRoom, Scan, ShapeId, SizeClass, prefetch};
@@ -33,10 +34,24 @@ use std::sync::Arc;
 /// }
 /// ```
 #[repr(transparent)]
-pub struct Mutator(heapwood_gc::Mutator);
+pub struct Mutator {
+    raw: Raw,
+    _of_one_thread: OfOneThread,
+}
+
+/// It says once that a mutator is neither `Send` nor `Sync`: of the fields of `Raw` the compiler would tell one by one.
+type OfOneThread = PhantomData<*const ()>;
+
+#[repr(transparent)]
+struct Raw(heapwood_gc::Mutator);
+
+// SAFETY: it exists only in a Mutator, which is not Send.
+unsafe impl Send for Raw {}
+// SAFETY: it exists only in a Mutator, which is not Sync.
+unsafe impl Sync for Raw {}
 
 /// The facts about a type's allocation that are known at compile time.
-struct Kind<T>(core::marker::PhantomData<T>);
+struct Kind<T>(PhantomData<T>);
 
 impl<T: Trace> Kind<T> {
     const BYTES: usize = {
@@ -68,7 +83,7 @@ impl<T: Trace> Kind<T> {
 impl Mutator {
     #[inline(always)]
     pub(crate) fn raw(&self) -> &heapwood_gc::Mutator {
-        &self.0
+        &self.raw.0
     }
 
     /// Allocates an object that holds `value`. May collect.
@@ -156,9 +171,8 @@ impl Mutator {
     /// 2. It is no key of a [`Weak`](crate::Weak), an [`Ephemeron`](crate::Ephemeron), a [`WeakMap`](crate::WeakMap) or a
     ///    [`WeakSet`](crate::WeakSet), unless it was removed from the map or a collection has found them dead.
     pub unsafe fn free<T: Trace>(&self, object: Gc<T>) -> Result<(), Refusal> {
-        let start = NonNull::new(object.as_ptr().cast()).expect("a Gc is not null");
         // SAFETY: contract 1.
-        unsafe { self.raw().free(start) }
+        unsafe { self.raw().free(Gc::start(object)) }
     }
 
     /// Allocates a slice of `len` elements; the one at `i` is `element(i)`. May collect.
@@ -204,14 +218,23 @@ impl Mutator {
     /// # Panics
     /// As [`Mutator::alloc`].
     pub fn alloc_copy<T: NoPointers + Copy>(&self, elements: &[T]) -> Gc<Slice<T>> {
-        let slice = match self.empty_slice::<T>(elements.len()) {
+        match self.try_alloc_copy(elements) {
             Ok(slice) => slice,
             Err(error) => self.fail(error),
-        };
+        }
+    }
+
+    /// Allocates a slice with a copy of `elements`, which hold no pointers. May collect.
+    ///
+    /// # Errors
+    /// As [`Mutator::try_alloc`].
+    #[inline]
+    pub fn try_alloc_copy<T: NoPointers + Copy>(&self, elements: &[T]) -> Result<Gc<Slice<T>>, AllocError> {
+        let slice = self.empty_slice::<T>(elements.len())?;
         // SAFETY: the slice is new and has room for as many elements; then all are written.
         unsafe {
             Slice::items(slice).copy_from_nonoverlapping(elements.as_ptr(), elements.len());
-            Gc::from_raw(slice.cast())
+            Ok(Gc::from_raw(slice.cast()))
         }
     }
 
@@ -333,13 +356,33 @@ impl Mutator {
         self.raw().safepoint();
     }
 
-    /// Runs `f` while other threads may collect without waiting for this one, for calls that block or take long. `f`
-    /// must not use a [`Gc`] (the contract of [`Heap::new`]). Allocating in `f` is refused. Both hold for all heaps
-    /// that the thread is attached to, but `f` may attach it to another and use that one.
+    /// Runs `f` while other threads may collect without waiting for this one, for calls that block or take long, such as taking a lock:
+    /// its owner may be stopped by a collection, which waits for this thread. The guard may be held afterwards.
+    ///
+    /// ```
+    /// # use heapwood::{Config, Heap};
+    /// # use std::sync::{Mutex, mpsc};
+    /// # // SAFETY: this program keeps no `Gc` but on the stack.
+    /// # let heap = unsafe { Heap::new(Config::default()) }?;
+    /// # let m = heap.attach()?;
+    /// # let (lock, (sender, mut receiver)) = (Mutex::new(1), mpsc::channel());
+    /// # sender.send(2u64).unwrap();
+    /// let mut guard = m.blocking(|| lock.lock().unwrap());
+    /// *guard += *m.alloc(1);
+    /// // A receiver is for one thread, and so is a borrow of it, unless that is the only one:
+    /// let receiver = &mut receiver;
+    /// let number = m.blocking(move || receiver.recv());
+    /// # assert_eq!((*guard, number), (2, Ok(2)));
+    /// # Ok::<(), heapwood::HeapError>(())
+    /// ```
+    ///
+    /// `f` may not use a [`Gc`] (the contract of [`Heap::new`]), nor allocate: it is [`Send`], so that the compiler refuses one that
+    /// has a [`Gc`] or the mutator from outside. Both hold for all heaps that the thread is attached to, but `f` may attach it to
+    /// another and use that one.
     ///
     /// # Panics
     /// On a stack that is not registered.
-    pub fn blocking<R>(&self, f: impl FnOnce() -> R) -> R {
+    pub fn blocking<R>(&self, f: impl FnOnce() -> R + Send) -> R {
         match self.raw().blocking(f) {
             Ok(result) => result,
             Err(misuse) => panic!("{misuse}"),
@@ -413,7 +456,7 @@ impl Mutator {
     }
 
     pub(crate) fn inner(&self) -> Arc<Inner> {
-        let inner = self.0.client_word().get() as *const Inner;
+        let inner = self.raw().client_word().get() as *const Inner;
         // SAFETY: the pointer came from the Arc that the attachment holds.
         unsafe {
             Arc::increment_strong_count(inner);
@@ -424,11 +467,11 @@ impl Mutator {
     /// The number of calls of [`Heap::with_mutator`] that use it, in the second word of the client's room.
     pub(crate) fn users(&self) -> &Cell<usize> {
         // SAFETY: a word of the mutator's own thread, to which the mutator is confined; it is zero at first.
-        unsafe { &*self.0.client().get().cast::<Cell<usize>>().add(1) }
+        unsafe { &*self.raw().client().get().cast::<Cell<usize>>().add(1) }
     }
 
     pub(crate) fn is_of(&self, inner: &Arc<Inner>) -> bool {
-        self.0.client_word().get() == Arc::as_ptr(inner) as usize
+        self.raw().client_word().get() == Arc::as_ptr(inner) as usize
     }
 }
 

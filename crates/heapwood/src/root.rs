@@ -3,8 +3,8 @@
 
 use crate::heap::Inner;
 use crate::mutator::Mutator;
-use crate::plain::Gc;
 use crate::shared::Shared;
+use crate::unbranded::Gc;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -60,14 +60,20 @@ impl Mutator {
     /// # Errors
     /// The heap has the maximum number of roots, or there is no memory for another.
     pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, Refusal> {
-        let inner = self.inner();
         // SAFETY: who has a Gc has kept its object alive.
-        let handle = unsafe { inner.heap.roots().new_handle(object.as_ptr().into()) }?;
-        Ok(Root { handle, inner, _marker: PhantomData })
+        unsafe { Root::new(self.inner(), Gc::as_ptr(object)) }
     }
 }
 
 impl<T> Root<T> {
+    /// # Safety
+    /// 1. An object of the heap that holds a `T` is there, and alive during the call.
+    unsafe fn new(inner: Arc<Inner>, object: *mut T) -> Result<Self, Refusal> {
+        // SAFETY: contract 1.
+        let handle = unsafe { inner.heap.roots().new_handle(object.into()) }?;
+        Ok(Root { handle, inner, _marker: PhantomData })
+    }
+
     /// The object.
     ///
     /// # Panics
@@ -77,6 +83,21 @@ impl<T> Root<T> {
         assert!(m.is_of(&self.inner), "a root is used with a mutator of another heap");
         // SAFETY: the handle is freed in drop only, and keeps the object alive; it was made from a Gc<T>.
         unsafe { Gc::from_raw(NonNull::new_unchecked(self.handle.get() as *mut T)) }
+    }
+}
+
+/// Makes another root of the object, on any thread, attached or not.
+///
+/// # Panics
+/// As [`Mutator::root`].
+impl<T> Clone for Root<T> {
+    fn clone(&self) -> Self {
+        // SAFETY: this root keeps its object alive. A collection scans all handles with their table locked, so it finds this one or
+        // both, wherever this thread is.
+        match unsafe { Root::new(self.inner.clone(), self.handle.get() as *mut T) } {
+            Ok(root) => root,
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 

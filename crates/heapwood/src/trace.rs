@@ -3,19 +3,9 @@
 //! [`Gc`](crate::Gc) from the collector nor change one without the barrier. The shape of the contract is gc-arena's
 //! `Collect`.
 
-use core::any::TypeId;
-use core::cell::Cell;
-use core::cmp::{Ordering, Reverse};
-use core::convert::Infallible;
-use core::marker::{PhantomData, PhantomPinned};
+use core::cell::{Cell, OnceCell};
+use core::marker::PhantomData;
 use core::mem::offset_of;
-use core::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6};
-use core::num::{NonZero, Saturating, Wrapping};
-use core::ops::{Range, RangeInclusive};
-use core::sync::atomic;
-use core::time::Duration;
-use std::time::{Instant, SystemTime};
-
 use heapwood_layout::LayoutError;
 use heapwood_layout::program::{Program, ProgramBuf};
 use heapwood_layout::type_map::FAR_BYTES;
@@ -54,10 +44,12 @@ pub use heapwood_layout::{TypeDescriptor, TypeMap};
     message = "`{Self}` cannot live in a Heapwood heap",
     label = "does not implement `Trace`",
     note = "a type that owns memory (`String`, `Vec`, `Box`, `Rc`, ...) is refused: the collector neither sees nor \
-            frees that memory; allocate the contents in the heap, and hold a `Gc` to them",
+            frees that memory; hold a `Gc<GcStr>`, a `Gc<Slice<T>>` or a `Gc` to the content, or a `Gc<Finalized<T>>`",
     note = "`RefCell`, `Mutex` and other cells are refused: a `Gc` may change only through a `GcCell`, and plain \
-            data through a `Cell` or an atomic",
-    note = "for a type of your own: `#[derive(Trace)]`"
+            data through a `Cell`, a `OnceCell` or an atomic",
+    note = "a `Gc` leads to a type whose size is known: text is a `Gc<GcStr>`, elements are a `Gc<Slice<T>>`, and what would be a \
+            `dyn Trait` is an enum of `Gc`s",
+    note = "for a type of your own: `#[derive(Trace)]`; for a plain one of another crate: `#[trace(skip)]` on the field"
 )]
 pub unsafe trait Trace: Sized {
     /// The positions of a value's pointers.
@@ -66,7 +58,7 @@ pub unsafe trait Trace: Sized {
 
 /// A type whose values never hold a [`Gc`](crate::Gc).
 ///
-/// Such values may change without the barrier: `Cell<T>` is [`Trace`] for them. `#[derive(NoPointers)]` implements it
+/// Such values may change without the barrier: `Cell<T>` and `OnceCell<T>` are [`Trace`] for them. `#[derive(NoPointers)]` implements it
 /// for structs and enums if all fields implement it.
 ///
 /// # Safety
@@ -76,71 +68,24 @@ pub unsafe trait Trace: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not plain data: it is or may hold a `Gc`, or does not implement `NoPointers`",
     label = "does not implement `NoPointers`",
-    note = "in a heap, `Cell` is for plain data: a `Gc` that changes belongs in a `GcCell`, which tells the collector",
+    note = "in a heap, `Cell` and `OnceCell` are for plain data: a `Gc` that changes belongs in a `GcCell`, which tells the collector",
     note = "for a type of your own without pointers: `#[derive(Trace, NoPointers)]`"
 )]
 pub unsafe trait NoPointers: Trace {}
 
-/// Implements both traits for types without pointers.
-macro_rules! plain {
-    ($($({$($generics:tt)*})? $type:ty,)*) => {$(
-        // SAFETY: the type has no place for a `Gc`: its generic parts are plain themselves or not held. It needs no
-        // drop.
-        #[diagnostic::do_not_recommend]
-        unsafe impl$(<$($generics)*>)? Trace for $type {
+// Not in the list of plain types, so that the compiler refuses other `Cell`s with the message of `NoPointers`.
+macro_rules! cells {
+    ($($cell:ident)*) => {$(
+        // SAFETY: a cell of plain data cannot hold a `Gc`, so the collector need not know of changes.
+        unsafe impl<T: NoPointers> Trace for $cell<T> {
             const MAP: TypeMap = TypeMap::NO_POINTERS;
         }
-        // SAFETY: as above.
-        #[diagnostic::do_not_recommend]
-        unsafe impl$(<$($generics)*>)? NoPointers for $type {}
+        // SAFETY: a cell holds its content and nothing else.
+        unsafe impl<T: NoPointers> NoPointers for $cell<T> {}
     )*};
 }
 
-plain! {
-    u8, u16, u32, u64, u128, usize,
-    i8, i16, i32, i64, i128, isize,
-    f32, f64, bool, char, (),
-    NonZero<u8>, NonZero<u16>, NonZero<u32>, NonZero<u64>, NonZero<u128>, NonZero<usize>,
-    NonZero<i8>, NonZero<i16>, NonZero<i32>, NonZero<i64>, NonZero<i128>, NonZero<isize>,
-    atomic::AtomicU8, atomic::AtomicU16, atomic::AtomicU32, atomic::AtomicU64, atomic::AtomicUsize,
-    atomic::AtomicI8, atomic::AtomicI16, atomic::AtomicI32, atomic::AtomicI64, atomic::AtomicIsize,
-    atomic::AtomicBool,
-    Duration, Instant, SystemTime,
-    IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6,
-    Ordering, TypeId, Infallible, PhantomPinned,
-    {T: ?Sized} PhantomData<T>,
-    {T: NoPointers} Wrapping<T>,
-    {T: NoPointers} Saturating<T>,
-    {T: NoPointers} Reverse<T>,
-    {T: NoPointers} Range<T>,
-    {T: NoPointers} RangeInclusive<T>,
-    // The collector need not know static data that refers to no object.
-    &'static str,
-    {T: NoPointers} &'static T,
-    {T: NoPointers} &'static [T],
-}
-
-macro_rules! plain_functions {
-    ($([$($A:ident)*])*) => {$(
-        plain! {
-            {R, $($A),*} fn($($A),*) -> R,
-            {R, $($A),*} unsafe fn($($A),*) -> R,
-            {R, $($A),*} extern "C" fn($($A),*) -> R,
-            {R, $($A),*} unsafe extern "C" fn($($A),*) -> R,
-        }
-    )*};
-}
-
-plain_functions! { [] [A] [A B] [A B C] [A B C D] [A B C D E] [A B C D E F] }
-
-// Not in the list above, so that the compiler refuses other `Cell`s with the message of `NoPointers`. SAFETY: a cell of
-// plain data cannot hold a `Gc`, so the collector need not know of changes.
-unsafe impl<T: NoPointers> Trace for Cell<T> {
-    const MAP: TypeMap = TypeMap::NO_POINTERS;
-}
-
-// SAFETY: a cell holds its content and nothing else.
-unsafe impl<T: NoPointers> NoPointers for Cell<T> {}
+cells! { Cell OnceCell }
 
 // SAFETY: the elements fill the array, and each is traced.
 unsafe impl<T: Trace, const N: usize> Trace for [T; N] {
@@ -157,6 +102,14 @@ unsafe impl<T: Trace> Trace for Option<T> {
 
 // SAFETY: an option holds its payload and nothing else.
 unsafe impl<T: NoPointers> NoPointers for Option<T> {}
+
+// SAFETY: an enum whose payloads are traced.
+unsafe impl<T: Trace, E: Trace> Trace for Result<T, E> {
+    const MAP: TypeMap = enum_map::<Self>(T::MAP.has_pointers() | E::MAP.has_pointers());
+}
+
+// SAFETY: it holds its payload and nothing else.
+unsafe impl<T: NoPointers, E: NoPointers> NoPointers for Result<T, E> {}
 
 macro_rules! tuples {
     ($([$($T:ident $i:tt),+])*) => {$(

@@ -3,7 +3,7 @@
 
 use crate::like_a_gc::{Pair, like_a_gc};
 use crate::mutator::Mutator;
-use crate::plain::Gc;
+use crate::unbranded::Gc;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use heapwood_gc::Refusal;
@@ -65,7 +65,8 @@ pub struct Weak<T>(Ephemeron<T, ()>);
 /// # assert_eq!(*key, 7);
 /// # Ok::<(), heapwood::HeapError>(())
 /// ```
-#[repr(transparent)]
+// As a `Gc`.
+#[repr(align(8))]
 pub struct Ephemeron<K, V> {
     ptr: NonNull<u8>,
     _marker: Pair<K, V>,
@@ -85,13 +86,12 @@ impl Mutator {
     /// # Panics
     /// As [`Mutator::weak`], for the key.
     pub fn ephemeron<K, V>(&self, key: Gc<K>, value: Gc<V>) -> Ephemeron<K, V> {
-        self.make(key, value.as_ptr() as usize)
+        self.make(key, Gc::as_ptr(value) as usize)
     }
 
     fn make<K, V>(&self, key: Gc<K>, value: usize) -> Ephemeron<K, V> {
-        let start = NonNull::new(key.as_ptr().cast()).expect("a Gc is not null");
         // SAFETY: the stack, which the collector scans, has both `Gc`s during the call.
-        let made = unsafe { self.raw().ephemeron(start, value) };
+        let made = unsafe { self.raw().ephemeron(Gc::start(key), value) };
         core::hint::black_box((key, value));
         Ephemeron { ptr: self.done(made), _marker: PhantomData }
     }
@@ -145,7 +145,7 @@ impl<K, V> Ephemeron<K, V> {
     /// As [`Weak::get`].
     pub fn set_value(self, m: &Mutator, value: Gc<V>) -> bool {
         // SAFETY: an object of the heap.
-        match unsafe { m.raw().set_ephemeron_value(self.ptr, value.as_ptr() as usize) } {
+        match unsafe { m.raw().set_ephemeron_value(self.ptr, Gc::as_ptr(value) as usize) } {
             Ok(is_there) => is_there,
             Err(error) => panic!("{error}"),
         }

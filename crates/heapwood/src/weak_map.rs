@@ -3,13 +3,13 @@
 
 use crate::like_a_gc::{Pair, like_a_gc};
 use crate::mutator::Mutator;
-use crate::plain::Gc;
+use crate::unbranded::Gc;
 use core::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use heapwood_gc::AllocError;
 
-/// A map by the identity of its keys, whose values live as long as something else leads to their keys. A value may lead to its
+/// A map by the identity of its keys, whatever their `Eq`, whose values live as long as something else leads to their keys. A value may lead to its
 /// key.
 ///
 /// ```
@@ -23,25 +23,27 @@ use heapwood_gc::AllocError;
 /// assert_eq!(names.get(&m, key).map(|value| *value), Some(70));
 /// # Ok::<(), heapwood::HeapError>(())
 /// ```
-#[repr(transparent)]
+// As a `Gc`.
+#[repr(align(8))]
 pub struct WeakMap<K, V> {
     table: NonNull<u8>,
     _marker: Pair<K, V>,
 }
 
-/// A set of objects that it does not keep alive, in which equal ones are one: a table of interned strings, types, symbols.
+/// A set of objects that it does not keep alive, in which equal ones are one: a table of interned strings, types, symbols. Equal is
+/// what `Eq` of `T` says: a [`Gc`] in it is compared by content, a [`ById`](crate::ById) by identity.
 ///
 /// ```
-/// # use heapwood::{Config, Heap, WeakSet};
+/// # use heapwood::{Config, Gc, Heap, WeakSet};
 /// # // SAFETY: this program keeps no `Gc` but on the stack.
 /// # let heap = unsafe { Heap::new(Config::default()) }?;
 /// # let m = heap.attach()?;
 /// let numbers: WeakSet<u64> = m.weak_set();
 /// let one = numbers.intern(&m, m.alloc(7));
-/// assert!(numbers.intern(&m, m.alloc(7)).ptr_eq(one));
+/// assert!(Gc::ptr_eq(numbers.intern(&m, m.alloc(7)), one));
 /// # Ok::<(), heapwood::HeapError>(())
 /// ```
-#[repr(transparent)]
+#[repr(align(8))]
 pub struct WeakSet<T> {
     table: NonNull<u8>,
     _marker: PhantomData<fn(T) -> T>,
@@ -73,17 +75,13 @@ impl Mutator {
     }
 }
 
-fn start<T>(object: Gc<T>) -> NonNull<u8> {
-    NonNull::new(object.as_ptr().cast()).expect("a Gc is not null")
-}
-
 impl<K, V> WeakMap<K, V> {
     /// The value of a key.
     ///
     /// # Panics
     /// Inside [`Mutator::blocking`], and with a mutator of another heap; so the others.
     pub fn get(self, m: &Mutator, key: Gc<K>) -> Option<Gc<V>> {
-        let value = m.done(m.raw().weak_table_get(self.table, start(key))).flatten();
+        let value = m.done(m.raw().weak_table_get(self.table, Gc::start(key))).flatten();
         // SAFETY: the table has values that were `Gc<V>`s.
         value.map(|value| unsafe { Gc::from_raw(value.cast()) })
     }
@@ -94,14 +92,14 @@ impl<K, V> WeakMap<K, V> {
     /// Also as [`Mutator::alloc`], and if the key lies in an arena.
     pub fn insert(self, m: &Mutator, key: Gc<K>, value: Gc<V>) -> bool {
         // SAFETY: the stack, which the collector scans, has all three during the call.
-        let set = unsafe { m.raw().weak_table_set(self.table, start(key), value.as_ptr() as usize) };
+        let set = unsafe { m.raw().weak_table_set(self.table, Gc::start(key), Gc::as_ptr(value) as usize) };
         core::hint::black_box((self.table, key, value));
         m.done(set)
     }
 
     /// Removes a key; whether the map had it.
     pub fn remove(self, m: &Mutator, key: Gc<K>) -> bool {
-        m.done(m.raw().weak_table_remove(self.table, start(key)))
+        m.done(m.raw().weak_table_remove(self.table, Gc::start(key)))
     }
 
     /// The number of keys that no collection has found dead. It looks at all places.
@@ -192,7 +190,7 @@ impl<T: Hash + Eq> WeakSet<T> {
         // SAFETY: the stack has table and object during the call; a candidate is alive, and was a `Gc<T>`.
         let found = unsafe {
             let is_equal = |candidate: NonNull<u8>| *candidate.cast::<T>().as_ref() == *object;
-            m.raw().weak_table_intern(self.table, Self::hash(&object), is_equal, start(object))
+            m.raw().weak_table_intern(self.table, Self::hash(&object), is_equal, Gc::start(object))
         };
         core::hint::black_box((self.table, object));
         // SAFETY: as above.

@@ -119,14 +119,14 @@ fn rooted<'gc, R: Rootable>(m: &Mutation<'gc>, value: R::At<'gc>) -> Root<R::At<
     let m = Access::mutator(m);
     // SAFETY: the object is alive. Its type with another lifetime has the same layout, and a root's pointer is read in
     // `root_of` alone.
-    m.root(unsafe { crate::plain::Gc::from_raw(NonNull::new_unchecked(object.as_ptr().cast())) })
+    m.root(unsafe { crate::unbranded::Gc::from_raw(NonNull::new_unchecked(Gc::as_ptr(object).cast())) })
 }
 
 /// The root's object, as one call sees it.
 fn root_of<'gc, R: Rootable>(m: &'gc Mutation<'gc>, root: &Root<R::At<'static>>) -> &'gc R::At<'gc> {
     // SAFETY: the root was made by `rooted` of an object of this type but for the lifetime, and keeps it alive; no root is replaced before
     // `'gc` ends.
-    unsafe { &*root.get(Access::mutator(m)).as_ptr().cast() }
+    unsafe { &*Gc::as_ptr(root.get(Access::mutator(m))).cast() }
 }
 
 impl<R: Rootable> Session<R> {

@@ -3,6 +3,7 @@
 
 use crate::access::{Access, sealed};
 use crate::gc::{Brand, Gc};
+use crate::gc_str::GcStr;
 use crate::mutator::Mutator;
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace};
@@ -36,9 +37,9 @@ impl<'gc> Mutation<'gc> {
     }
 
     #[inline(always)]
-    fn brand<T>(object: crate::plain::Gc<T>) -> Gc<'gc, T> {
+    fn brand<T>(object: crate::unbranded::Gc<T>) -> Gc<'gc, T> {
         // SAFETY: it was made just now, of this heap; it lives as long as `'gc`, in which nothing is collected.
-        unsafe { Gc::from_raw(core::ptr::NonNull::new_unchecked(object.as_ptr())) }
+        unsafe { Gc::from_raw(core::ptr::NonNull::new_unchecked(Gc::as_ptr(object))) }
     }
 
     /// Allocates an object.
@@ -88,11 +89,19 @@ impl<'gc> Mutation<'gc> {
         Self::brand(self.mutator.alloc_copy(elements))
     }
 
+    /// Allocates a copy of a text.
+    ///
+    /// # Panics
+    /// As [`alloc`](Mutation::alloc).
+    pub fn alloc_str(&self, text: &str) -> Gc<'gc, GcStr> {
+        Self::brand(self.mutator.alloc_str(text))
+    }
+
     /// The object, for as long as the pointer itself may be used.
     #[inline]
     pub fn get<T>(&self, object: Gc<'gc, T>) -> &'gc T {
         // SAFETY: nothing is collected while `'gc` lasts, and a `Gc` of this brand leads to a live object.
-        unsafe { &*object.as_ptr() }
+        unsafe { &*Gc::as_ptr(object) }
     }
 
     /// Whether a collection has come due since the call began. Then a long computation, such as an interpreter's loop, notes

@@ -2,7 +2,9 @@
 //! others, and stays so through collections.
 
 use crate::common::*;
-use heapwood::{Gc, Mutator, NoPointers, Trace};
+use heapwood::{ById, Gc, Mutator, NoPointers, Trace};
+use std::cmp::Ordering;
+use std::collections::HashSet;
 
 /// Allocates three of a kind, with others between, and looks at them again after collections.
 fn three<T: Trace + Copy + PartialEq>(m: &Mutator, value: T) {
@@ -10,11 +12,11 @@ fn three<T: Trace + Copy + PartialEq>(m: &Mutator, value: T) {
     for _ in 0..2 {
         for (i, object) in objects.iter().enumerate() {
             assert!(**object == value);
-            let start = object.as_ptr() as usize;
+            let start = Gc::as_ptr(*object) as usize;
             assert_eq!(start % align_of::<T>().max(8), 0);
             for other in &objects[i + 1..] {
                 assert!(
-                    start.abs_diff(other.as_ptr() as usize) >= size_of::<T>().max(1),
+                    start.abs_diff(Gc::as_ptr(*other) as usize) >= size_of::<T>().max(1),
                     "two objects overlap"
                 );
             }
@@ -50,7 +52,7 @@ fn values_without_size_are_objects_too() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     let (a, b): (Gc<Nothing>, Gc<Nothing>) = (m.alloc(Nothing), m.alloc(Nothing));
-    assert!(!a.ptr_eq(b), "each object has an address of its own");
+    assert!(!Gc::ptr_eq(a, b), "each object has an address of its own");
     assert_eq!(*a, *b);
     let (c, d) = (m.alloc(()), m.try_alloc([0u64; 0]).unwrap());
     m.collect();
@@ -77,7 +79,7 @@ fn values_are_aligned_to_sixteen() {
         std::array::from_fn(|i| m.alloc(Wide { link: Some(number), bytes: [i as u8; 33] }));
     m.collect();
     for (i, object) in objects.iter().enumerate() {
-        assert_eq!(object.as_ptr() as usize % 16, 0);
+        assert_eq!(Gc::as_ptr(*object) as usize % 16, 0);
         assert!(object.bytes == [i as u8; 33] && *object.link.unwrap() == 99);
     }
     three(&m, Wide { link: Some(number), bytes: [7; 33] });
@@ -128,22 +130,55 @@ fn pointers_are_found_in_structs_enums_arrays_and_large_values() {
     }
 }
 
+#[derive(Trace, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+struct Named {
+    name: Gc<[u8; 2]>,
+}
+
 #[test]
-fn pointers_compare_by_address_and_show_their_object() {
-    use std::collections::hash_map::DefaultHasher;
-    use std::hash::{Hash, Hasher};
+fn pointers_compare_and_show_their_contents() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
-    let (a, b) = (m.alloc(5u64), m.alloc(5u64));
-    assert!(a == a && a != b && *a == *b && a.ptr_eq(a) && !a.ptr_eq(b));
-    let hash = |gc: Gc<u64>| {
-        let mut hasher = DefaultHasher::new();
-        gc.hash(&mut hasher);
-        hasher.finish()
-    };
-    let before = hash(a);
+    let named = |name: &[u8; 2]| m.alloc(Named { name: m.alloc(*name) });
+    let (a, same, less) = (named(b"ab"), named(b"ab"), named(b"aa"));
+    assert!(a == a && a == same && a != less && a.name == same.name);
+    assert!(Gc::ptr_eq(a, a) && !Gc::ptr_eq(a, same));
+    assert!(less < a && a.cmp(&same).is_eq() && a.partial_cmp(&less).is_some_and(Ordering::is_gt));
+    // Ordinary memory keeps nothing alive: the array on the stack does.
+    let kept = [a, same, less];
+    let mut seen: HashSet<Gc<Named>> = kept.into_iter().collect();
+    assert_eq!(
+        (seen.len(), seen.contains(&*same)),
+        (2, true),
+        "looked up by content, also of a value that is no `Gc`"
+    );
+    assert!(!seen.insert(same) && seen.insert(named(b"zz")));
+    let (five, other) = (m.alloc(5u64), m.alloc(5.5));
+    assert_eq!(format!("{five:?} {five} {other}"), "5 5 5.5");
+    assert_eq!(format!("{five:p}"), format!("{:p}", Gc::as_ptr(five)));
+    assert_eq!(kept.map(|named| *named.name), [*b"ab", *b"ab", *b"aa"]);
+}
+
+#[test]
+fn keys_by_identity_tell_equal_objects_apart() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let kept: [Gc<u64>; 3] = std::array::from_fn(|_| m.alloc(7));
+    let by_id =
+        |set: &HashSet<ById<Gc<u64>>>| kept.iter().filter(|&&object| set.contains(&ById(object))).count();
+    let set: HashSet<_> = kept.into_iter().chain(kept).take(5).map(ById).collect();
+    assert_eq!((set.len(), by_id(&set)), (3, 3));
     m.collect();
-    assert_eq!(hash(a), before, "objects never move");
-    assert_eq!((format!("{a:?}"), format!("{a}")), ("5".into(), "5".into()));
-    assert_eq!(format!("{a:p}"), format!("{:p}", a.as_ptr()));
+    assert_eq!(by_id(&set), 3, "objects never move");
+    assert!(!set.contains(&ById(m.alloc(7))));
+    assert!(ById(kept[0]) == ById(kept[0]) && ById(kept[0]) != ById(kept[1]));
+    assert_eq!(ById(kept[0]).cmp(&ById(kept[1])), Gc::as_ptr(kept[0]).cmp(&Gc::as_ptr(kept[1])));
+    assert!(ById(None) < ById(Some(kept[0])) && ById(None::<Gc<u64>>) == ById(None));
+    let (weak, again) = (m.weak(kept[0]), m.weak(kept[0]));
+    assert!(ById(weak) == ById(weak) && ById(weak) != ById(again));
+    // In an object it is the pointer that it holds.
+    let holder = m.alloc((ById(m.alloc(8u64)), 1u8));
+    (0..100_000u64).for_each(|i| _ = m.alloc(i));
+    m.collect();
+    assert_eq!((*holder.0.0, kept.map(|object| *object)), (8, [7; 3]));
 }

@@ -100,7 +100,7 @@ fn slices_texts_and_lists_come_back_as_written() {
         let list = list.finish();
         assert_eq!((&*text, &*bytes, numbers[299]), ("nothing is freed one by one", &[1, 7, 3][..], 299));
         assert!((0..300).all(|i| *boxed[i] == i as u64 && *list[i] == (i * i) as u64));
-        assert_eq!((wide.get().as_ptr() as usize) % 16, 0);
+        assert_eq!(ArenaRef::get(wide).as_ptr() as usize % 16, 0);
         let empty = arena.alloc_slice(0, |_| 1u64);
         assert!(empty.is_empty());
         let nothing = arena.alloc_slice(1000, |_| ());
@@ -180,6 +180,6 @@ fn a_value_without_bytes_has_an_address() {
     let heap = heap(Config::default());
     let m = heap.attach().unwrap();
     let arena = Arena::new(&m);
-    let address = core::ptr::from_ref(arena.alloc(()).get()) as usize;
+    let address = core::ptr::from_ref(ArenaRef::get(arena.alloc(()))) as usize;
     assert_ne!(address, 0);
 }

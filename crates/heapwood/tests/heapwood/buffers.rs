@@ -8,12 +8,12 @@ const SIZES: [usize; 14] =
 
 fn fill(buffer: Gc<Buffer>, bytes: usize, with: u8) {
     // SAFETY: the buffer has `bytes` bytes, and only this thread uses it.
-    unsafe { buffer.as_ptr().cast::<u8>().write_bytes(with, bytes) };
+    unsafe { Gc::as_ptr(buffer).cast::<u8>().write_bytes(with, bytes) };
 }
 
 fn holds(buffer: Gc<Buffer>, bytes: usize, what: u8) -> bool {
     // SAFETY: the buffer has `bytes` bytes, which were written.
-    unsafe { std::slice::from_raw_parts(buffer.as_ptr().cast::<u8>(), bytes) }.iter().all(|&b| b == what)
+    unsafe { std::slice::from_raw_parts(Gc::as_ptr(buffer).cast::<u8>(), bytes) }.iter().all(|&b| b == what)
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn buffers_of_every_size_keep_their_contents() {
         // Kept alive by this array on the stack.
         let buffers = SIZES.map(|bytes| m.alloc_buffer(bytes));
         for (k, buffer) in buffers.iter().enumerate() {
-            assert_eq!(buffer.as_ptr() as usize % 16, 0);
+            assert_eq!(Gc::as_ptr(*buffer) as usize % 16, 0);
             fill(*buffer, SIZES[k], k as u8 + 1);
         }
         for round in 0..3 {
@@ -44,13 +44,13 @@ fn addresses_in_a_buffer_keep_nothing_alive() {
     let heap = heap(SMALL);
     let m = heap.attach().unwrap();
     let buffer = m.alloc_buffer(64);
-    let word = buffer.as_ptr() as usize;
+    let word = Gc::as_ptr(buffer) as usize;
     // A thread of its own leaves no address on this stack.
     let hide = || {
         let m = heap.attach().unwrap();
         let nodes = list(&m, 10_000);
         // SAFETY: the buffer has room for a word, and the thread that holds it waits.
-        unsafe { (word as *mut usize).write(nodes.map_or(0, |n| n.as_ptr() as usize)) };
+        unsafe { (word as *mut usize).write(nodes.map_or(0, |n| Gc::as_ptr(n) as usize)) };
     };
     m.blocking(|| std::thread::scope(|scope| scope.spawn(hide).join().unwrap()));
     m.collect();

@@ -1,11 +1,11 @@
 //! The maps of `#[derive(Trace)]` for many types, compared with literal bits or with offsets at run time.
 #![allow(dead_code, reason = "the types are made for their layout")]
 
-use core::cell::Cell;
+use core::cell::{Cell, OnceCell};
 use core::marker::PhantomData;
 use core::mem::offset_of;
 use core::sync::atomic::{AtomicBool, AtomicU64};
-use heapwood::{Gc, NoPointers, Trace, TypeMap};
+use heapwood::{Gc, NoPointers, Shared, Trace, TypeMap};
 use heapwood_layout::{Layout, TypeDescriptor};
 
 type Link<T> = Option<Gc<T>>;
@@ -190,6 +190,8 @@ fn enums_are_precise_only_if_one_word() {
     assert_eq!(Either::<u8, i64>::MAP, TypeMap::NO_POINTERS);
     assert_eq!(Either::<u8, Gc<Node>>::MAP, TypeMap::CONSERVATIVE);
     assert_eq!(Either::<Gc<Node>, ()>::MAP, TypeMap::POINTER);
+    assert_eq!(Result::<Gc<Node>, ()>::MAP, TypeMap::POINTER);
+    assert_eq!(Result::<u8, Gc<Node>>::MAP, TypeMap::CONSERVATIVE);
 }
 
 #[derive(Trace)]
@@ -207,6 +209,7 @@ fn a_conservative_field_makes_the_whole_conservative() {
     assert!(Option::<Link<Node>>::MAP.is_conservative());
 }
 
+#[expect(clippy::type_complexity, reason = "the derive looks into it")]
 #[derive(Trace, NoPointers)]
 struct Plain<T> {
     value: T,
@@ -215,15 +218,26 @@ struct Plain<T> {
     counter: AtomicU64,
     option: Option<core::num::NonZero<u32>>,
     name: &'static str,
-    table: &'static [u16],
+    numbers: &'static [u16],
     call: fn(u64) -> bool,
     foreign: Option<unsafe extern "C" fn(usize)>,
+    borrowing: for<'a> fn(&'a Number, Gc<Node>) -> &'a str,
+    table: [Option<fn(&T, &mut [Gc<Node>])>; 3],
+    long: extern "C" fn(u8, u8, u8, u8, u8, u8, u8, u8),
+    range: core::ops::RangeFrom<T>,
     span: core::time::Duration,
     marker: PhantomData<Gc<Node>>,
 }
 
+#[derive(Trace, Shared)]
+struct Callbacks<T> {
+    all: [fn(&T); 2],
+    last: core::option::Option<for<'a> fn(&'a T) -> &'a T>,
+}
+
 #[test]
 fn plain_data_has_no_pointers() {
+    fn shared<T: Shared>() {}
     fn plain<T: NoPointers>() {
         assert_eq!(T::MAP, TypeMap::NO_POINTERS);
     }
@@ -231,6 +245,11 @@ fn plain_data_has_no_pointers() {
     plain::<Cell<Plain<[f32; 3]>>>();
     plain::<(Colour, char, i128)>();
     plain::<Option<Number>>();
+    plain::<Result<Cell<u8>, OnceCell<Number>>>();
+    shared::<(Callbacks<u8>, core::num::NonZero<u32>, core::ops::Range<u8>, core::cmp::Ordering)>();
+    shared::<(core::num::Wrapping<u8>, core::net::IpAddr, Result<fn(u64) -> u64, core::convert::Infallible>)>(
+    );
+    assert_eq!((Callbacks::<Gc<Node>>::MAP, size_of::<Callbacks<u8>>()), (TypeMap::NO_POINTERS, 24));
 }
 
 #[derive(Trace)]

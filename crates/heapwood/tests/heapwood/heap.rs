@@ -1,7 +1,7 @@
 //! Heaps as a whole: settings and their errors, hooks, and one program that uses everything under verify and stress mode.
 
 use crate::common::*;
-use heapwood::{Concurrent, Config, Gc, GcCell, Heap, HeapError, Mutator, Slice, Trace};
+use heapwood::{Concurrent, Config, Gc, GcCell, GcTrace, Heap, HeapError, Misuse, Mutator, Slice, Trace};
 use std::thread;
 
 /// The error of making such a heap.
@@ -74,6 +74,27 @@ fn the_edges_of_the_settings_work() {
     );
     assert!(heap.set_percent(Config::MAX_PERCENT + 1).is_err());
     assert_eq!(heap.set_percent(50), Ok(()));
+}
+
+#[test]
+fn settings_change_while_the_heap_is_in_use() {
+    let heap = heap(SMALL.trace(GcTrace::Off));
+    let m = heap.attach().unwrap();
+    assert_eq!(heap.set_limit(Some(Config::MIN_LIMIT)), Ok(()));
+    assert!(m.try_alloc_slice(2 * Config::MIN_LIMIT, |_| 0u8).is_err());
+    assert!(heap.set_limit(Some(Config::MIN_LIMIT - 1)).is_err());
+    assert_eq!(heap.set_limit(None), Ok(()));
+    assert!(m.try_alloc_slice(2 * Config::MIN_LIMIT, |_| 0u8).is_ok());
+    assert_eq!((heap.set_mark_threads(Some(1)), heap.set_mark_threads(None)), (Ok(()), Ok(())));
+    assert!(heap.set_mark_threads(Some(0)).is_err());
+    let before = heap.stats().collections;
+    assert_eq!((heap.disable_collections(), heap.disable_collections()), (Ok(1), Ok(2)));
+    (0..500_000u64).for_each(|i| _ = m.alloc([i; 4]));
+    assert_eq!(heap.stats().collections, before, "more than a small heap may grow without one");
+    assert_eq!((heap.enable_collections(), heap.enable_collections()), (Ok(1), Ok(0)));
+    assert_eq!(heap.enable_collections(), Err(Misuse::CollectionsOn));
+    m.collect();
+    assert!(heap.stats().collections > before);
 }
 
 #[test]

@@ -39,6 +39,36 @@ fn two_roots_of_one_object_are_independent() {
     assert_eq!(*b.get(&m), 3);
 }
 
+/// A thread that is not attached clones, moves on, and drops, while others collect: a collection finds one root at least.
+#[test]
+fn roots_are_cloned_where_nobody_is_attached() {
+    for config in [SMALL, VERIFY] {
+        let heap = heap(config);
+        let m = heap.attach().unwrap();
+        let mut root = m.root(list(&m, 100).unwrap());
+        scrub();
+        let hop = std::thread::spawn(move || {
+            for _ in 0..10_000 {
+                root = root.clone();
+            }
+            root
+        });
+        for _ in 0..20 {
+            m.collect_young();
+            list(&m, 10_000);
+            m.collect();
+        }
+        let root = m.blocking(|| hop.join()).unwrap();
+        m.collect();
+        assert_list(Some(root.get(&m)), 100);
+        let copy = root.clone();
+        drop(root);
+        scrub();
+        m.collect();
+        assert_list(Some(copy.get(&m)), 100);
+    }
+}
+
 #[test]
 fn a_root_keeps_the_heap_alive() {
     let root = {

@@ -251,7 +251,7 @@ fn nothing_is_collected_while_the_thread_waits_inside_a_call() {
                 inner.collect();
                 assert!(held.iter().enumerate().all(|(key, tree)| tree.key == key as u64));
                 for (i, slice) in slices.iter().enumerate() {
-                    assert!(slice.iter().all(|&tree| tree == held[i]));
+                    assert!(slice.iter().all(|&tree| Gc::ptr_eq(tree, held[i])));
                 }
             });
             assert_eq!(outer.mutate(|_, root| check(&root.trees[0].get().unwrap(), 1)), 2047);

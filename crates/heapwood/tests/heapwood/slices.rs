@@ -1,8 +1,10 @@
 //! Slices: empty, small and large, of data and of pointers, and built by closures that allocate and collect.
 
 use crate::common::*;
-use heapwood::{AllocError, Gc, GcCell, Slice, Trace};
+use heapwood::{AllocError, Gc, GcCell, Slice, Trace, WeakSet};
+use std::borrow::Borrow;
 use std::cell::Cell;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 const LENGTHS: [usize; 18] =
     [0, 1, 2, 3, 7, 8, 9, 31, 64, 100, 255, 256, 1000, 4095, 4096, 4097, 10_000, 100_000];
@@ -21,7 +23,7 @@ fn slices_of_data_of_every_length_come_back_as_written() {
         assert!(words.iter().enumerate().all(|(i, &w)| w == i as u64 * 3));
         assert!(triples.iter().enumerate().all(|(i, &t)| t == [i as u16, 1, 2]));
         assert_eq!(size_of_val(&bytes), 8, "a pointer to a slice is one word");
-        assert_eq!(&m.alloc_copy(&bytes)[..], &bytes[..]);
+        assert_eq!(m.alloc_copy(&bytes), bytes);
     }
     assert_eq!(format!("{:?}", m.alloc_copy(&[(1u8, 2u64), (3, 4)])), "[(1, 2), (3, 4)]");
 }
@@ -136,4 +138,34 @@ fn impossible_lengths_are_errors() {
     }
     assert!(panic_message(|| _ = m.alloc_slice(1 << 50, |_| 0u64)).contains("bytes"));
     assert_list(list(&m, 1000), 1000);
+}
+
+#[test]
+fn slices_have_the_traits_of_arrays_without_a_length() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let (one, same, longer) = (m.alloc_copy(&[1u8, 2]), m.alloc_copy(&[1u8, 2]), m.alloc_copy(&[1u8, 2, 0]));
+    assert!(one == same && *one == [1, 2] && *one == [1u8, 2][..] && one != longer && *one != [1]);
+    assert!(one < longer && longer > same && one.cmp(&same).is_eq());
+    assert!(m.alloc_slice(2, |_| f64::NAN).partial_cmp(&m.alloc_slice(2, |_| 0.0)).is_none());
+    let hash = |value: &dyn Fn(&mut DefaultHasher)| {
+        let mut hasher = DefaultHasher::new();
+        value(&mut hasher);
+        hasher.finish()
+    };
+    assert_eq!(hash(&|h| one.hash(h)), hash(&|h| [1u8, 2][..].hash(h)), "as what it is borrowed as");
+    assert_ne!(hash(&|h| one.hash(h)), hash(&|h| longer.hash(h)));
+    let (as_ref, borrowed): (&[u8], &[u8]) = ((*one).as_ref(), (*one).borrow());
+    assert_eq!((as_ref, borrowed), (&[1, 2][..], &[1, 2][..]));
+    let mut seen = Vec::new();
+    for byte in &one {
+        seen.push(*byte);
+    }
+    for byte in &*longer {
+        seen.push(*byte);
+    }
+    assert_eq!(seen, [1, 2, 1, 2, 0]);
+    let names: WeakSet<Slice<u8>> = m.weak_set();
+    let first = names.intern(&m, one);
+    assert!(Gc::ptr_eq(first, one) && Gc::ptr_eq(names.intern(&m, same), one));
 }

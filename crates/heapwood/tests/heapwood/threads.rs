@@ -1,7 +1,7 @@
 //! Threads: attaching and detaching, blocking, callbacks, and stacks of their own.
 
 use crate::common::*;
-use heapwood::Config;
+use heapwood::{Config, HeapError};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
@@ -24,8 +24,9 @@ fn a_panic_ends_a_blocking_region() {
 fn a_thread_is_attached_to_a_heap_once_at_a_time() {
     let (one, other) = (heap(SMALL), heap(SMALL));
     let m = one.attach().unwrap();
-    let message = panic_message(|| drop(one.clone().attach()));
-    assert_eq!(message, "the thread is attached to this heap already");
+    let again = one.clone().attach().unwrap_err();
+    assert_eq!(again, HeapError::AttachedAlready);
+    assert!(again.to_string().contains("call with_mutator"), "{again}");
     // To another heap it can be, and to this one again later.
     let theirs = other.attach().unwrap();
     theirs.collect();

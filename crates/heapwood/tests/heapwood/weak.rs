@@ -1,7 +1,7 @@
 //! Weak references and ephemerons as safe code has them, in objects and on stacks.
 
 use crate::common::*;
-use heapwood::{Ephemeron, GcCell, Mutator, Root, Trace, Weak, WeakMap, WeakSet};
+use heapwood::{ById, Ephemeron, Gc, GcCell, Mutator, Root, Trace, Weak, WeakMap, WeakSet};
 
 #[derive(Trace)]
 struct Holder {
@@ -52,7 +52,7 @@ fn the_value_of_an_ephemeron_changes_while_its_key_is_alive() {
     assert!(pair.set_value(&m, m.alloc(3)));
     m.collect();
     assert_eq!((*pair.key(&m).unwrap(), *pair.value(&m).unwrap()), (1, 3));
-    assert!(pair.key(&m).unwrap().ptr_eq(key));
+    assert!(Gc::ptr_eq(pair.key(&m).unwrap(), key));
 }
 
 /// What a cell has may change, to a reference that was made later than its object, and is kept by it.
@@ -77,7 +77,7 @@ fn cells_hold_weak_references() {
         holder.get(&m).table.set(&m, map);
         m.collect();
         let weak = holder.get(&m).weak.get().unwrap();
-        assert!(weak.get(&m).unwrap().ptr_eq(object.get(&m)));
+        assert!(Gc::ptr_eq(weak.get(&m).unwrap(), object.get(&m)));
         assert_eq!(*holder.get(&m).table.get().get(&m, object.get(&m)).unwrap(), number);
     }
     holder.get(&m).weak.set(&m, None);
@@ -99,7 +99,7 @@ fn fill(m: &Mutator, tables: &Root<Tables>) -> Vec<Root<u64>> {
     let Tables { map, set } = *tables.get(m);
     let keys = (0..100u64).map(|i| {
         let key = set.intern(m, m.alloc(i));
-        assert!(map.insert(m, key, m.alloc(2 * i)) && set.intern(m, m.alloc(i)).ptr_eq(key));
+        assert!(map.insert(m, key, m.alloc(2 * i)) && Gc::ptr_eq(set.intern(m, m.alloc(i)), key));
         m.root(key)
     });
     keys.collect()
@@ -130,7 +130,7 @@ fn tables_have_the_keys_that_are_alive() {
     assert_eq!(seen, map.len(&m));
     for (i, key) in keys.iter().enumerate() {
         let key = key.get(&m);
-        assert!(set.find(&m, &(i as u64)).unwrap().ptr_eq(key));
+        assert!(Gc::ptr_eq(set.find(&m, &(i as u64)).unwrap(), key));
         assert_eq!(map.get(&m, key).map(|value| *value), Some(2 * i as u64));
         assert!(map.remove(&m, key) && map.get(&m, key).is_none());
     }
@@ -163,4 +163,28 @@ fn what_something_weak_refers_to_is_not_freed() {
     assert!(told[0].contains("a weak reference, an ephemeron or a weak table refers to"), "{told:?}");
     assert!(told[1].contains("has a finaliser"), "{told:?}");
     assert_eq!((weak.get(&m).map(|object| *object), **owner), (Some(1), 2));
+}
+
+/// A set has what `Eq` says for one, also of the `Gc`s inside; a map has keys by identity, whatever that says.
+#[test]
+fn sets_are_by_content_and_maps_by_identity() {
+    #[derive(Trace, PartialEq, Eq, Hash)]
+    struct Symbol {
+        name: Gc<u64>,
+    }
+    let heap = heap(VERIFY);
+    let m = heap.attach().unwrap();
+    let symbols: WeakSet<Symbol> = m.weak_set();
+    let symbol = || m.alloc(Symbol { name: m.alloc(7) });
+    let (one, other) = (symbols.intern(&m, symbol()), symbol());
+    m.collect();
+    assert!(one == other && Gc::ptr_eq(symbols.intern(&m, other), one) && symbols.len(&m) == 1);
+    assert!(symbols.find(&m, &Symbol { name: other.name }).is_some_and(|found| Gc::ptr_eq(found, one)));
+    let objects: WeakSet<ById<Gc<u64>>> = m.weak_set();
+    let key = |object| objects.intern(&m, m.alloc(ById(object)));
+    let keys = [key(one.name), key(other.name), key(one.name)];
+    assert!(Gc::ptr_eq(keys[0], keys[2]) && !Gc::ptr_eq(keys[0], keys[1]) && objects.len(&m) == 2);
+    let map: WeakMap<Symbol, u64> = m.weak_map();
+    assert!(map.insert(&m, one, m.alloc(1)) && map.insert(&m, other, m.alloc(2)));
+    assert_eq!([one, other].map(|key| map.get(&m, key).map(|value| *value)), [Some(1), Some(2)]);
 }

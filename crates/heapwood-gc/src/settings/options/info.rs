@@ -70,7 +70,7 @@ impl Audience {
 }
 
 /// One line of the list: an option, its range, its default and its help.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct OptionInfo {
     /// Its name, as a field of [`Config`](super::Config) and a key of the variable `HEAPWOOD`.
@@ -89,6 +89,13 @@ pub struct OptionInfo {
     pub audience: Audience,
     /// Its help: sentences; the first can stand alone.
     pub help: &'static str,
+}
+
+/// Shows the name alone: errors have an option, and a program that unwraps them wants no help text.
+impl fmt::Debug for OptionInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name)
+    }
 }
 
 impl OptionInfo {

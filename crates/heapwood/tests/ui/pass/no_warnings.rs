@@ -51,6 +51,7 @@ pub enum Either<A, B> {
 #[derive(Trace)]
 pub struct Odd {
     pub call: fn(u64) -> bool,
+    pub back: Option<fn(&Odd) -> &str>,
     pub text: &'static str,
     #[cfg(any())]
     pub absent: String,

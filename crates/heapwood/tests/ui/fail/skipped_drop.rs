@@ -1,0 +1,9 @@
+use heapwood::Trace;
+
+#[derive(Trace)]
+struct Owner {
+    #[trace(skip)]
+    text: String,
+}
+
+fn main() {}
