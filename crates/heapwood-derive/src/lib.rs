@@ -12,10 +12,12 @@
 //! | `functions` | function pointers in the fields' types |
 //! | `trace` | the output of `#[derive(Trace)]` |
 //! | `marker` | the output of the derives for marker traits |
+//! | `cell_value` | the output of `#[derive(CellValue)]` |
 //! | `rootable` | the output of `#[derive(Rootable)]` |
 //! | `exhaustive` | a check that the type which is compiled has the fields that the macro saw |
 
 mod attributes;
+mod cell_value;
 mod exhaustive;
 mod fields;
 mod functions;
@@ -66,9 +68,17 @@ pub fn derive_no_pointers(input: TokenStream) -> TokenStream {
         .into()
 }
 
+/// Derives `heapwood::CellValue`: a value of the type may change in a `GcCell`. All fields must implement it. Derive `Trace`, `Clone` and `Copy`
+/// beside it.
+#[proc_macro_derive(CellValue, attributes(trace))]
+pub fn derive_cell_value(input: TokenStream) -> TokenStream {
+    let input = parse_macro_input!(input as DeriveInput);
+    cell_value::expand(&input).unwrap_or_else(Error::into_compile_error).into()
+}
+
 /// Derives `heapwood::session::Rootable`: the type may be a session's root. It has one parameter, the lifetime of its pointers. Derive
 /// `Trace` beside it.
-#[proc_macro_derive(Rootable)]
+#[proc_macro_derive(Rootable, attributes(trace))]
 pub fn derive_rootable(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
     rootable::expand(&input).unwrap_or_else(Error::into_compile_error).into()

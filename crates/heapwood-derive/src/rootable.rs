@@ -1,5 +1,6 @@
 //! The output of `#[derive(Rootable)]`: the type at every lifetime.
 
+use crate::attributes;
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Error, GenericParam, Result};
@@ -12,10 +13,10 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
             "a session's root has one parameter, the lifetime of its pointers: `struct Root<'gc> { .. }`",
         ));
     };
-    let name = &input.ident;
+    let (krate, name) = (attributes::krate(input)?, &input.ident);
     Ok(quote! {
         #[automatically_derived]
-        impl ::heapwood::session::Rootable for #name<'static> {
+        impl #krate::session::Rootable for #name<'static> {
             type At<'gc> = #name<'gc>;
         }
     })

@@ -1,7 +1,7 @@
 //! Keys by identity, for what compares by content itself. Invariant: two keys are equal if they are one object, and an object's hash
 //! and order stay as they are, for objects never move.
 
-use crate::gc_cell::CellValue;
+use crate::gc_cell::{CellValue, OnePointer, word_of};
 use crate::shared::Shared;
 use crate::trace::{Trace, TypeMap};
 use core::cmp::Ordering;
@@ -32,31 +32,34 @@ unsafe impl<P: Trace> Trace for ById<P> {
 }
 
 // SAFETY: as above.
+unsafe impl<'gc, P: CellValue<'gc>> CellValue<'gc> for ById<P> {}
+
+// SAFETY: as above.
 unsafe impl<P: Shared> Shared for ById<P> {}
 
-impl<P: CellValue> PartialEq for ById<P> {
+impl<P: OnePointer> PartialEq for ById<P> {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        self.0.into_word() == other.0.into_word()
+        word_of(self.0) == word_of(other.0)
     }
 }
 
-impl<P: CellValue> Eq for ById<P> {}
+impl<P: OnePointer> Eq for ById<P> {}
 
-impl<P: CellValue> PartialOrd for ById<P> {
+impl<P: OnePointer> PartialOrd for ById<P> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<P: CellValue> Ord for ById<P> {
+impl<P: OnePointer> Ord for ById<P> {
     fn cmp(&self, other: &Self) -> Ordering {
-        self.0.into_word().cmp(&other.0.into_word())
+        word_of(self.0).cmp(&word_of(other.0))
     }
 }
 
-impl<P: CellValue> Hash for ById<P> {
+impl<P: OnePointer> Hash for ById<P> {
     fn hash<H: Hasher>(&self, state: &mut H) {
-        self.0.into_word().hash(state);
+        word_of(self.0).hash(state);
     }
 }

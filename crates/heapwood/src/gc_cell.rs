@@ -1,76 +1,63 @@
-//! A pointer in an object that may change. Every change goes through the write barrier and is one store, so a
-//! concurrent collector sees the old pointer or the new one. Stores release and loads acquire: a thread that reads a
-//! pointer sees the object as it was when the pointer was stored.
+//! A value in an object that may change. Every change of a pointer goes through the write barrier and is one store, so a
+//! concurrent collector sees the old pointer or the new one. Of one pointer stores release and loads acquire: a thread that reads it
+//! sees the object as it was when the pointer was stored. A value of several words is stored word by word, and is for one thread.
 
 use crate::access::Access;
 use crate::checked;
 use crate::gc::Gc;
 use crate::shared::Shared;
 use crate::trace::{Trace, TypeMap};
-use core::cell::Cell;
+use core::cell::UnsafeCell;
 use core::fmt;
-use core::marker::PhantomData;
-use core::ptr::NonNull;
 use core::sync::atomic::AtomicUsize;
 use heapwood_heap::{Address, publication};
+use heapwood_layout::WORD;
 
-pub(crate) mod sealed {
-    pub trait Sealed {}
-    impl<T> Sealed for super::Gc<'_, T> {}
-    impl<T> Sealed for Option<super::Gc<'_, T>> {}
-}
-
-/// The content of a [`GcCell`]: a [`Gc`], [`Weak`](crate::Weak), [`Ephemeron`](crate::Ephemeron), [`WeakMap`](crate::WeakMap) or
-/// [`WeakSet`](crate::WeakSet), or an `Option` of one. It is one word, so that a change is one store. Other crates name it in bounds, and
-/// cannot implement it.
+/// Values that a [`GcCell`] may hold whose pointers have the brand `'gc`: a [`Gc`] of that brand; a weak reference or table;
+/// plain data; tuples, arrays and options of them; and types for which it is derived, such as an interpreter's `enum Value`.
+///
+/// # Safety
+/// 1. Every pointer in a value has the brand `'gc`.
 #[diagnostic::on_unimplemented(
-    message = "a `GcCell` cannot hold `{Self}`: it holds one pointer",
-    label = "neither a `Gc` or something weak, nor an `Option` of one",
-    note = "an enum or a struct that changes lies in an object of its own: `GcCell<Gc<Value>>`, set to a new one; or the enum lies in \
-            the object, and cells in its variants",
-    note = "plain data that changes, such as a `u64`, lies in a `Cell`, or in an atomic where threads share it",
-    note = "several pointers have a cell each: `(GcCell<Gc<A>>, GcCell<Gc<B>>)`"
+    message = "a `GcCell` here cannot hold `{Self}`",
+    label = "does not implement `CellValue`, or is of another heap",
+    note = "for an enum or a struct of your own that is `Copy`: `#[derive(Trace, Clone, Copy, CellValue)]`"
 )]
-pub trait CellValue: sealed::Sealed + Trace + Copy {
-    #[doc(hidden)]
-    fn into_word(self) -> usize;
-    /// # Safety
-    /// 1. `word` came from `into_word` of the same type.
-    #[doc(hidden)]
-    unsafe fn from_word(word: usize) -> Self;
+pub unsafe trait CellValue<'gc>: Trace + Copy {}
+
+// SAFETY: its one pointer.
+unsafe impl<'gc, T> CellValue<'gc> for Gc<'gc, T> {}
+// SAFETY: an option holds its payload and nothing else.
+unsafe impl<'gc, V: CellValue<'gc>> CellValue<'gc> for Option<V> {}
+// SAFETY: an array holds its elements and nothing else.
+unsafe impl<'gc, V: CellValue<'gc>, const N: usize> CellValue<'gc> for [V; N] {}
+
+macro_rules! tuples {
+    ($([$($V:ident)+])*) => {$(
+        // SAFETY: a tuple holds its fields and nothing else.
+        unsafe impl<'gc, $($V: CellValue<'gc>),+> CellValue<'gc> for ($($V,)+) {}
+    )*};
+}
+tuples! { [A] [A B] [A B C] [A B C D] [A B C D E] [A B C D E F] [A B C D E F G] [A B C D E F G H] }
+
+mod sealed {
+    /// One word with a pointer, or zero.
+    pub trait OnePointer: crate::trace::Trace + Copy {}
+}
+pub(crate) use sealed::OnePointer;
+
+impl<T> OnePointer for Gc<'_, T> {}
+impl<P: OnePointer> OnePointer for Option<P> {}
+
+/// The word that a pointer is.
+#[inline(always)]
+pub(crate) fn word_of<P: OnePointer>(pointer: P) -> usize {
+    const { assert!(size_of::<P>() == WORD) };
+    // SAFETY: the type is one word, which is the address of an object or zero.
+    unsafe { core::mem::transmute_copy(&pointer) }
 }
 
-/// The content of a [`GcCell`] whose pointers have this brand.
-pub trait Branded<'gc>: sealed::Sealed {}
-
-impl<'gc, T> Branded<'gc> for Gc<'gc, T> {}
-impl<'gc, T> Branded<'gc> for Option<Gc<'gc, T>> {}
-
-impl<T> CellValue for Gc<'_, T> {
-    #[inline(always)]
-    fn into_word(self) -> usize {
-        Gc::as_ptr(self) as usize
-    }
-    #[inline(always)]
-    unsafe fn from_word(word: usize) -> Self {
-        // SAFETY: the word was made from a Gc, which is never null and points to a live object (contract 1).
-        unsafe { Gc::from_raw(NonNull::new_unchecked(word as *mut T)) }
-    }
-}
-
-impl<T> CellValue for Option<Gc<'_, T>> {
-    #[inline(always)]
-    fn into_word(self) -> usize {
-        self.map_or(0, CellValue::into_word)
-    }
-    #[inline(always)]
-    unsafe fn from_word(word: usize) -> Self {
-        // SAFETY: a word that is not 0 was made from a Gc (contract 1).
-        if word == 0 { None } else { Some(unsafe { Gc::from_word(word) }) }
-    }
-}
-
-/// A changeable pointer in an object.
+/// A changeable pointer in an object, or a value with several.
 ///
 /// ```
 /// # use heapwood::{Config, Gc, GcCell, Heap, Trace};
@@ -103,54 +90,122 @@ impl<T> CellValue for Option<Gc<'_, T>> {
 /// assert!(Gc::ptr_eq(child.parent.get().unwrap().get(&m).unwrap(), parent));
 /// child.parent.set(&m, None);
 /// ```
+///
+/// A value may have several words, such as an enum with pointers:
+///
+/// ```
+/// # use heapwood::{CellValue, Config, Gc, GcCell, GcStr, Heap, Trace};
+/// #[derive(Trace, Clone, Copy, CellValue)]
+/// enum Value {
+///     Nil,
+///     Number(f64),
+///     Text(Gc<GcStr>),
+/// }
+///
+/// #[derive(Trace)]
+/// struct Variable(GcCell<Value>);
+/// # let heap = unsafe { Heap::new(Config::default()) }.unwrap();
+/// # let m = heap.attach().unwrap();
+/// let variable = m.alloc(Variable(GcCell::new(Value::Nil)));
+/// variable.0.set(&m, Value::Text(m.alloc_str("seven")));
+/// assert!(matches!(variable.0.get(), Value::Text(text) if *text == "seven"));
+/// variable.0.set(&m, Value::Number(7.0));
+/// ```
+///
+/// Such a cell is for one thread: only a cell of a single pointer is [`Shared`]. A collector beside the program may see the words of two
+/// values; it takes any word of an enum for a pointer that looks like one, so it keeps what either refers to.
 #[repr(transparent)]
-pub struct GcCell<P: CellValue> {
-    word: AtomicUsize,
-    /// Like a `Cell`: invariant, and not `Sync`.
-    _marker: PhantomData<Cell<P>>,
+pub struct GcCell<V> {
+    value: UnsafeCell<V>,
 }
 
-// SAFETY: the word holds a pointer, changes in one store, and `set` goes through the barrier.
-unsafe impl<P: CellValue> Trace for GcCell<P> {
-    const MAP: TypeMap = TypeMap::POINTER;
+// SAFETY: its words change as its value's may: pointers in one store each, after the barrier.
+unsafe impl<V: Trace> Trace for GcCell<V> {
+    const MAP: TypeMap = V::MAP;
 }
 
 // SAFETY: the cell is an atomic word, and its target is Shared.
-unsafe impl<P: CellValue + Shared> Shared for GcCell<P> {}
+unsafe impl<P: OnePointer + Shared> Shared for GcCell<P> {}
 
-impl<P: CellValue> GcCell<P> {
+impl<V> GcCell<V> {
     /// A cell for a new object.
     #[inline]
-    pub fn new(value: P) -> Self {
-        GcCell { word: AtomicUsize::new(value.into_word()), _marker: PhantomData }
+    pub const fn new(value: V) -> Self {
+        GcCell { value: UnsafeCell::new(value) }
+    }
+}
+
+impl<V: Trace + Copy> GcCell<V> {
+    const HAS_POINTERS: bool = V::MAP.has_pointers();
+    /// One word is read and written as a whole, for other threads may do so, too.
+    const IS_ONE_WORD: bool = Self::HAS_POINTERS && size_of::<V>() == WORD;
+    /// The words that may be pointers.
+    const POINTERS: u64 = {
+        assert!(
+            size_of::<V>() <= 64 * WORD,
+            "a `GcCell` holds at most 64 words: move some of them to an object of their own"
+        );
+        V::MAP.mask()[0]
+    };
+
+    fn slot(&self) -> *mut usize {
+        self.value.get().cast()
     }
 
-    /// The pointer.
+    /// The value.
     #[inline]
-    pub fn get(&self) -> P {
-        // SAFETY: only words of this type's pointers are ever stored.
-        unsafe { P::from_word(publication::load(&self.word)) }
+    pub fn get(&self) -> V {
+        if const { Self::IS_ONE_WORD } {
+            // SAFETY: the type has the size of a word, and only words of its values are ever stored.
+            return unsafe {
+                core::mem::transmute_copy(&publication::load(AtomicUsize::from_ptr(self.slot())))
+            };
+        }
+        // SAFETY: the cell is one thread's, and a collector beside it only reads.
+        unsafe { *self.value.get() }
     }
 
     /// Stores `value`. `m` must be of the heap that the cell's object and the value are in.
     #[inline]
     #[cfg_attr(debug_assertions, track_caller)]
-    pub fn set<'gc>(&self, m: &impl Access<'gc>, value: P)
+    pub fn set<'gc>(&self, m: &impl Access<'gc>, value: V)
     where
-        P: Branded<'gc>,
+        V: CellValue<'gc>,
     {
-        let (m, value) = (m.mutator(), value.into_word());
-        checked::store(m.raw(), self.word.as_ptr() as usize, value);
-        // SAFETY: the slot is a word of an object, or of a value that is not yet in the heap; the value is a
-        // pointer it may hold.
-        unsafe { m.raw().barrier().write_inside(self.word.as_ptr(), Address::new(value)) };
+        if const { !Self::HAS_POINTERS } {
+            // SAFETY: the cell is one thread's, and the collector does not look at it.
+            return unsafe { self.value.get().write(value) };
+        }
+        let barrier = m.mutator().raw().barrier();
+        if const { Self::IS_ONE_WORD } {
+            // SAFETY: the type has the size of a word, which is a pointer or zero.
+            let word = unsafe { core::mem::transmute_copy(&value) };
+            checked::store(m.mutator().raw(), self.slot() as usize, word);
+            // SAFETY: the slot is a word of an object, or of a value that is not yet in the heap; the value is a pointer it may hold.
+            return unsafe { barrier.write_inside(self.slot(), Address::new(word)) };
+        }
+        checked::store(m.mutator().raw(), self.slot() as usize, 0);
+        if barrier.is_off() {
+            publication::publish();
+            // SAFETY: the cell is one thread's, and while the barrier is off nobody reads beside it.
+            return unsafe { self.value.get().write(value) };
+        }
+        // SAFETY: both have this many words, and the words of `POINTERS` may be pointers.
+        unsafe {
+            barrier.write_words_inside(
+                self.slot(),
+                (&raw const value).cast(),
+                size_of::<V>() / WORD,
+                Self::POINTERS,
+            )
+        };
     }
 
-    /// Stores `value` and returns the old pointer.
+    /// Stores `value` and returns the old one.
     #[inline]
-    pub fn replace<'gc>(&self, m: &impl Access<'gc>, value: P) -> P
+    pub fn replace<'gc>(&self, m: &impl Access<'gc>, value: V) -> V
     where
-        P: Branded<'gc>,
+        V: CellValue<'gc>,
     {
         let old = self.get();
         self.set(m, value);
@@ -158,19 +213,19 @@ impl<P: CellValue> GcCell<P> {
     }
 }
 
-impl<P: CellValue + Default> Default for GcCell<P> {
+impl<V: Default> Default for GcCell<V> {
     fn default() -> Self {
-        Self::new(P::default())
+        Self::new(V::default())
     }
 }
 
-impl<P: CellValue> From<P> for GcCell<P> {
-    fn from(value: P) -> Self {
+impl<V> From<V> for GcCell<V> {
+    fn from(value: V) -> Self {
         Self::new(value)
     }
 }
 
-impl<P: CellValue + fmt::Debug> fmt::Debug for GcCell<P> {
+impl<V: Trace + Copy + fmt::Debug> fmt::Debug for GcCell<V> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("GcCell").field(&self.get()).finish()
     }

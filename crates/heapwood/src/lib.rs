@@ -78,10 +78,10 @@ pub use buffer::Buffer;
 pub use by_id::ById;
 pub use error::Error;
 pub use finalized::{DropQueue, Finalized};
-pub use gc_cell::{Branded, CellValue, GcCell};
+pub use gc_cell::{CellValue, GcCell};
 pub use gc_str::GcStr;
 pub use heap::{AllocErrorHook, Heap};
-pub use heapwood_derive::{NoPointers, Shared, Trace};
+pub use heapwood_derive::{CellValue, NoPointers, Shared, Trace};
 #[doc(inline)]
 pub use heapwood_gc::PageSnapshot;
 pub use heapwood_gc::memory_parts::{MEMORY_PARTS, MemoryParts, PartGroup, PartInfo};

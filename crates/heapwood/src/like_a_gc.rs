@@ -17,37 +17,9 @@ macro_rules! like_a_gc {
             }
         }
 
-        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for $type<$($generics),*> {}
-        impl<$($generics),*> $crate::gc_cell::sealed::Sealed for Option<$type<$($generics),*>> {}
-
-        impl<$($generics),*> $crate::gc_cell::Branded<'static> for $type<$($generics),*> {}
-        impl<$($generics),*> $crate::gc_cell::Branded<'static> for Option<$type<$($generics),*>> {}
-
-        impl<$($generics),*> $crate::gc_cell::CellValue for $type<$($generics),*> {
-            #[inline]
-            fn into_word(self) -> usize {
-                let $value = self;
-                $pointer.as_ptr() as usize
-            }
-            #[inline]
-            unsafe fn from_word(word: usize) -> Self {
-                // SAFETY: the word was made from such a value, which is never null (contract 1).
-                let $from = unsafe { core::ptr::NonNull::new_unchecked(word as *mut u8) };
-                $made
-            }
-        }
-
-        impl<$($generics),*> $crate::gc_cell::CellValue for Option<$type<$($generics),*>> {
-            #[inline]
-            fn into_word(self) -> usize {
-                self.map_or(0, $crate::gc_cell::CellValue::into_word)
-            }
-            #[inline]
-            unsafe fn from_word(word: usize) -> Self {
-                // SAFETY: a word that is not 0 was made from such a value (contract 1).
-                (word != 0).then(|| unsafe { $crate::gc_cell::CellValue::from_word(word) })
-            }
-        }
+        impl<$($generics),*> $crate::gc_cell::OnePointer for $type<$($generics),*> {}
+        // SAFETY: it is made by mutators alone, whose brand this is.
+        unsafe impl<$($generics),*> $crate::gc_cell::CellValue<'static> for $type<$($generics),*> {}
 
         impl<$($generics),*> Clone for $type<$($generics),*> {
             fn clone(&self) -> Self {

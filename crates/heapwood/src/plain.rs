@@ -1,6 +1,7 @@
 //! Types of the language and the standard library without pointers into a heap: they are [`Trace`], [`NoPointers`] and [`Shared`]. Invariant:
 //! each of them needs no drop, and has the marker traits of the values that it holds.
 
+use crate::gc_cell::CellValue;
 use crate::shared::Shared;
 use crate::trace::{NoPointers, Trace, TypeMap};
 use core::any::TypeId;
@@ -31,20 +32,31 @@ macro_rules! plain {
         #[diagnostic::do_not_recommend]
         unsafe impl<$($free)* $($held: Shared)?> Shared for $type {}
     };
+    (@one copied {$($free:tt)*} {$($held:ident)?} $type:ty) => {
+        // SAFETY: it holds no pointer.
+        unsafe impl<'gc, $($free)* $($held: CellValue<'gc> + NoPointers)?> CellValue<'gc> for $type {}
+        plain! { @one {$($free)*} {$($held)?} $type }
+    };
+    (copied $free:tt $held:tt $($type:ty),* $(,)?) => {$(
+        plain! { @one copied $free $held $type }
+    )*};
     ($free:tt $held:tt $($type:ty),* $(,)?) => {$(
         plain! { @one $free $held $type }
     )*};
 }
 
 plain! { {} {}
+    atomic::AtomicU8, atomic::AtomicU16, atomic::AtomicU32, atomic::AtomicU64, atomic::AtomicUsize,
+    atomic::AtomicI8, atomic::AtomicI16, atomic::AtomicI32, atomic::AtomicI64, atomic::AtomicIsize,
+    atomic::AtomicBool,
+}
+
+plain! { copied {} {}
     u8, u16, u32, u64, u128, usize,
     i8, i16, i32, i64, i128, isize,
     f32, f64, bool, char, (),
     NonZero<u8>, NonZero<u16>, NonZero<u32>, NonZero<u64>, NonZero<u128>, NonZero<usize>,
     NonZero<i8>, NonZero<i16>, NonZero<i32>, NonZero<i64>, NonZero<i128>, NonZero<isize>,
-    atomic::AtomicU8, atomic::AtomicU16, atomic::AtomicU32, atomic::AtomicU64, atomic::AtomicUsize,
-    atomic::AtomicI8, atomic::AtomicI16, atomic::AtomicI32, atomic::AtomicI64, atomic::AtomicIsize,
-    atomic::AtomicBool,
     Duration, Instant, SystemTime, ThreadId,
     IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV4, SocketAddrV6,
     Ordering, TypeId, Infallible, PhantomPinned, RangeFull,
@@ -52,17 +64,17 @@ plain! { {} {}
     &'static str,
 }
 
-plain! { {T: ?Sized} {} PhantomData<T> }
+plain! { copied {T: ?Sized} {} PhantomData<T> }
+
+plain! { copied {} {T} &'static T, &'static [T], Wrapping<T>, Saturating<T>, Reverse<T> }
 
 plain! { {} {T}
-    Wrapping<T>, Saturating<T>, Reverse<T>,
     Range<T>, RangeInclusive<T>, RangeFrom<T>, RangeTo<T>, RangeToInclusive<T>, Bound<T>,
-    &'static T, &'static [T],
 }
 
 macro_rules! plain_functions {
     ($([$($A:ident)*])*) => {$(
-        plain! { {R, $($A),*} {}
+        plain! { copied {R, $($A),*} {}
             fn($($A),*) -> R, unsafe fn($($A),*) -> R,
             extern "C" fn($($A),*) -> R, unsafe extern "C" fn($($A),*) -> R,
         }

@@ -94,6 +94,40 @@ impl<'m> WriteBarrier<'m> {
         publication::store(unsafe { AtomicUsize::from_ptr(slot) }, value.get());
     }
 
+    /// Whether stores need nothing but themselves. It stays so until the thread polls or allocates.
+    #[inline(always)]
+    pub fn is_off(self) -> bool {
+        self.flag() == 0
+    }
+
+    /// Stores the words of a value, of which those with a bit in `pointers` may be pointers. The barrier finds the object, as in
+    /// [`WriteBarrier::write_inside`].
+    ///
+    /// # Safety
+    /// 1. As for [`WriteBarrier::write_inside`], for each slot from `slot` on with a bit and its word of the value. The other words are words of
+    ///    the same object.
+    /// 2. The value has this many words, at most 64.
+    #[cold]
+    #[inline(never)]
+    pub unsafe fn write_words_inside(
+        self,
+        slot: *mut usize,
+        value: *const usize,
+        words: usize,
+        pointers: u64,
+    ) {
+        for i in 0..words {
+            // SAFETY: contract 2. Words of a value may be uninitialised where no pointer can lie; then they are any.
+            let (slot, word) = unsafe { (slot.add(i), value.add(i).read_volatile()) };
+            match pointers >> i & 1 {
+                // SAFETY: contract 1.
+                1 => unsafe { self.write_inside(slot, Address::new(word)) },
+                // SAFETY: as above.
+                _ => unsafe { AtomicUsize::from_ptr(slot) }.store(word, Ordering::Relaxed),
+            }
+        }
+    }
+
     /// Copies `words` words from `source` to the slots from `slot` on; the two may overlap.
     ///
     /// # Safety

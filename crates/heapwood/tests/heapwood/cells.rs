@@ -1,7 +1,7 @@
 //! Pointers that change: `GcCell` reads the stored pointer, and keeps its target alive.
 
 use crate::common::*;
-use heapwood::{Branded, CellValue, Gc, GcCell, Mutator, Trace};
+use heapwood::{CellValue, Concurrent, Gc, GcCell, GcStr, Generational, Mutator, Slice, Trace};
 
 #[derive(Trace)]
 struct Pair {
@@ -47,11 +47,11 @@ fn a_cell_that_is_not_yet_in_the_heap_can_be_set() {
 
 /// A container of any cells: their content can be named in a bound.
 #[derive(Trace)]
-struct Stack<P: CellValue> {
+struct Stack<P> {
     top: GcCell<P>,
 }
 
-impl<P: CellValue + Branded<'static>> Stack<P> {
+impl<P: CellValue<'static>> Stack<P> {
     fn swap(&self, m: &Mutator, value: P) -> P {
         self.top.replace(m, value)
     }
@@ -83,4 +83,125 @@ fn cells_are_made_by_default_and_from_their_content() {
     assert!(links.first.get().is_none() && links.count == 0);
     let links = m.alloc(Links { first: Some(m.alloc(7)).into(), ..Links::default() });
     assert_eq!(links.first.get().map(|number| *number), Some(7));
+}
+
+/// An interpreter's value: two words, the second of which is a pointer in some variants.
+#[derive(Trace, Clone, Copy, CellValue)]
+enum Value {
+    Nil,
+    Number(u64),
+    Small(u8),
+    List(Gc<Cons>),
+    Text(Gc<GcStr>),
+}
+
+#[derive(Trace)]
+struct Cons {
+    head: GcCell<Value>,
+    tail: GcCell<Option<Gc<Cons>>>,
+}
+
+/// Three words, of which the one in the middle is none.
+#[derive(Trace, Clone, Copy, CellValue, Default)]
+struct Entry {
+    key: Option<Gc<u64>>,
+    hash: u64,
+    value: Option<Gc<u64>>,
+}
+
+#[derive(Trace)]
+struct Table {
+    values: Gc<Slice<GcCell<Value>>>,
+    entries: Gc<Slice<GcCell<Entry>>>,
+}
+
+fn assert_value(value: Value, expected: u64) {
+    match value {
+        Value::Nil => assert_eq!(expected % 5, 0),
+        Value::Number(number) => assert_eq!((number, 1), (expected, expected % 5)),
+        Value::Small(small) => assert_eq!((small, 2), (expected as u8, expected % 5)),
+        Value::List(cons) => {
+            assert_eq!(expected % 5, 3);
+            assert_value(cons.head.get(), expected / 5);
+            assert!(
+                matches!(cons.tail.get().unwrap().head.get(), Value::Number(number) if number == expected)
+            );
+        }
+        Value::Text(text) => assert_eq!((&**text, 4), (&*expected.to_string(), expected % 5)),
+    }
+}
+
+/// Values that change while collections of each kind go on, old ones to young ones among them.
+#[test]
+fn values_of_several_words_change() {
+    const PLACES: u64 = 512;
+    let beside = SMALL.concurrent(Concurrent::On).max_pause(0);
+    for config in [
+        SMALL,
+        SMALL.generational(Generational::Always),
+        beside,
+        beside.generational(Generational::Off),
+        VERIFY,
+        STRESS,
+    ] {
+        let heap = heap(config);
+        let m = &*heap.attach().unwrap();
+        let places = if config.stress { 8 } else { PLACES };
+        let table = m.alloc(Table {
+            values: m.alloc_slice(places as usize, |_| GcCell::new(Value::Nil)),
+            entries: m.alloc_slice(places as usize, |_| GcCell::default()),
+        });
+        let cons = |head, tail| m.alloc(Cons { head: GcCell::new(head), tail: GcCell::new(tail) });
+        fn value(m: &Mutator, cons: &impl Fn(Value, Option<Gc<Cons>>) -> Gc<Cons>, number: u64) -> Value {
+            match number % 5 {
+                0 => Value::Nil,
+                1 => Value::Number(number),
+                2 => Value::Small(number as u8),
+                3 => Value::List(cons(value(m, cons, number / 5), Some(cons(Value::Number(number), None)))),
+                _ => Value::Text(m.alloc_str(&number.to_string())),
+            }
+        }
+        let (mut numbers, mut hashes) = (vec![0; places as usize], vec![0; places as usize]);
+        for step in 0..places * 40 {
+            let place = (step.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % places;
+            let (at, to) = (place as usize, (place as usize * 7 + 3) % places as usize);
+            numbers[at] = step;
+            table.values[at].set(m, value(m, &cons, step));
+            // What a place held goes to another, as a marker goes by.
+            (numbers[to], hashes[to]) = (numbers[at], step);
+            table.values[to].set(m, table.values[at].get());
+            let entry = Entry { key: Some(m.alloc(step)), hash: step, value: Some(m.alloc(step + 1)) };
+            table.entries[to].set(m, entry);
+            if step % (places * 4) == 0 {
+                m.collect();
+            }
+        }
+        for (value, &number) in table.values.iter().zip(&numbers) {
+            assert_value(value.get(), number);
+        }
+        for (entry, &hash) in table.entries.iter().zip(&hashes) {
+            let entry = entry.get();
+            if let (Some(key), Some(value)) = (entry.key, entry.value) {
+                assert_eq!((*key, entry.hash, *value), (hash, hash, hash + 1));
+            }
+        }
+        assert_eq!(heap.stats().barrier_violations, 0);
+        assert!(heap.stats().collections > 8);
+    }
+}
+
+/// Numbers that look like addresses of objects are harmless, and plain data needs no barrier.
+#[test]
+fn values_without_pointers_change() {
+    let heap = heap(VERIFY);
+    let m = heap.attach().unwrap();
+    let object = m.alloc(7u64);
+    let cell = m.alloc((GcCell::new((1u8, 2u32)), GcCell::new(Value::Nil), GcCell::new(0.5)));
+    cell.0.set(&m, (3, 4));
+    cell.1.set(&m, Value::Number(Gc::as_ptr(object) as u64 + 3));
+    cell.2.set(&m, 1.5);
+    m.collect();
+    assert_eq!((cell.0.get(), cell.2.replace(&m, 2.5)), ((3, 4), 1.5));
+    assert!(matches!(cell.1.get(), Value::Number(number) if number == Gc::as_ptr(object) as u64 + 3));
+    assert_eq!(heap.stats().barrier_violations, 0);
 }

@@ -1,0 +1,25 @@
+//! The output of `#[derive(CellValue)]`: the implementation for each brand that all fields have.
+
+use crate::{attributes, fields};
+use proc_macro2::TokenStream;
+use quote::quote;
+use syn::{DeriveInput, Result, parse_quote};
+
+pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
+    let krate = attributes::krate(input)?;
+    let name = &input.ident;
+    let (_, arguments, _) = input.generics.split_for_impl();
+    let mut generics = input.generics.clone();
+    generics.params.insert(0, parse_quote!('__gc));
+    let clause = generics.make_where_clause();
+    for field in fields::all(input, "CellValue", &krate)? {
+        let ty = field.ty;
+        clause.predicates.push(parse_quote!(#ty: #krate::CellValue<'__gc>));
+    }
+    let (generics, _, clause) = generics.split_for_impl();
+    Ok(quote! {
+        // SAFETY: every field has this brand.
+        #[automatically_derived]
+        unsafe impl #generics #krate::CellValue<'__gc> for #name #arguments #clause {}
+    })
+}
