@@ -30,7 +30,8 @@
 //! |---|---|
 //! | a heap without `unsafe` | [`session`] |
 //! | text, elements, memory without pointers | [`GcStr`], [`Slice`], [`Buffer`] |
-//! | pointers that change | [`GcCell`] |
+//! | pointers and values that change | [`GcCell`] |
+//! | collections that grow | [`GcVec`], [`GcMap`], [`GcString`] |
 //! | objects that are kept from outside the heap, on any thread | [`Root`] |
 //! | references into objects, in a `Vec` or a `Box` | [`Mutator::keep`], [`keep_alive`] |
 //! | keys by identity | [`ById`] |
@@ -51,6 +52,7 @@ mod attach;
 mod buffer;
 mod by_id;
 mod checked;
+mod collections;
 mod error;
 mod finalized;
 mod gc;
@@ -76,6 +78,7 @@ pub use arena::{Arena, ArenaRef, ArenaVec};
 pub use attach::Attached;
 pub use buffer::Buffer;
 pub use by_id::ById;
+pub use collections::unbranded::{GcMap, GcString, GcVec};
 pub use error::Error;
 pub use finalized::{DropQueue, Finalized};
 pub use gc_cell::{CellValue, GcCell};

@@ -50,6 +50,8 @@
 mod mutation;
 
 #[doc(inline)]
+pub use crate::collections::{GcMap, GcString, GcVec};
+#[doc(inline)]
 pub use crate::gc::Gc;
 pub use heapwood_derive::Rootable;
 pub use mutation::Mutation;

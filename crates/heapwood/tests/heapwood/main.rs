@@ -4,6 +4,7 @@ mod alloc;
 mod arenas;
 mod buffers;
 mod cells;
+mod collections;
 mod common;
 mod derive;
 mod errors;
