@@ -3,7 +3,7 @@
 //! checked where their constant is used, which allows a type to refer to itself.
 
 use crate::{attributes, functions};
-use proc_macro2::Ident;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
@@ -30,7 +30,15 @@ pub(crate) fn all(input: &DeriveInput, derive: &str, krate: &Path) -> Result<Vec
     let asked = |field: &Field| {
         let ty = &field.ty;
         let ty = match attributes::is_skipped(field)? {
-            true => parse_quote_spanned!(ty.span()=> #krate::__private::Skipped<#ty>),
+            // At the field's place, where the compiler tells of it.
+            true => {
+                let krate = quote!(#krate).into_iter().map(|mut token| {
+                    token.set_span(token.span().located_at(ty.span()));
+                    token
+                });
+                let krate: TokenStream = krate.collect();
+                parse_quote_spanned!(ty.span()=> #krate::__private::Skipped<#ty>)
+            }
             false => functions::erased(ty),
         };
         Ok(Field { ty, ..field.clone() })

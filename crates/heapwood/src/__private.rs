@@ -15,7 +15,7 @@ impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
 /// The map of the struct `T`, whose fields' maps make `fields`.
 ///
 /// `TypeMap::with_field` or this function refuses a pointer that is not aligned to a word. The compiler refuses a `Gc` in a packed struct by
-/// itself, but not where it is a type argument:
+/// itself, but not where it is a type argument, or in an enum:
 ///
 /// ```compile_fail,E0080
 /// #[derive(heapwood::Trace)]

@@ -56,7 +56,8 @@ pub(crate) type Brand<'gc> = PhantomData<fn(&'gc ()) -> &'gc ()>;
 /// fn share<T: Sync>() {}
 /// share::<heapwood::Gc<u64>>();
 /// ```
-// The alignment is that of the pointer. Said of the type, it keeps a `Gc` out of packed structs (E0588), where no scan would find it.
+// The alignment is that of the pointer. Said of the type, it keeps a `Gc` out of packed structs (E0588), where no scan would find it; not
+// in an `Option`, or as an argument of a generic one.
 #[repr(align(8))]
 pub struct Gc<'gc, T: ?Sized> {
     ptr: NonNull<T>,

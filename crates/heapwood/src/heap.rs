@@ -101,7 +101,8 @@ impl Heap {
     ///    `Vec` or other memory of the ordinary allocator or of C, not in a `static` or a thread-local, not on the
     ///    stack of a thread that is not attached, and not disguised (compressed, tagged, xored, written out). (A `Gc`
     ///    there may exist while the object is kept alive by other means.) Nor off its alignment: the compiler refuses a `Gc` in a packed
-    ///    struct, but for one documented hole, generic packed structs such as `#[repr(packed)] struct P<T>(u8, T)` with a `Gc` for `T`.
+    ///    struct, but for one documented hole, generic packed structs and enums in packed structs, such as
+    ///    `#[repr(packed)] struct P<T>(u8, T)` with a `Gc` for `T`, or an `Option<Gc<T>>` in one.
     ///
     ///    **A reference into an object counts as a `Gc`**: `&*object`, a `&[T]` of a slice, an iterator over it, and
     ///    every borrow from these. The variable it was borrowed from does not keep the object alive: the compiler drops

@@ -34,21 +34,19 @@ use std::sync::Arc;
 /// }
 /// ```
 #[repr(transparent)]
-pub struct Mutator {
-    raw: Raw,
-    _of_one_thread: OfOneThread,
-}
+pub struct Mutator(Hidden<heapwood_gc::Mutator>, PhantomData<*const ForOneThread>);
 
-/// It says once that a mutator is neither `Send` nor `Sync`: of the fields of `Raw` the compiler would tell one by one.
-type OfOneThread = PhantomData<*const ()>;
+/// The name is the compiler's message where a mutator is to cross threads, or to be used inside [`Mutator::blocking`].
+struct ForOneThread;
 
+/// Without it that message would list all that a mutator consists of.
 #[repr(transparent)]
-struct Raw(heapwood_gc::Mutator);
+struct Hidden<T>(T);
 
-// SAFETY: it exists only in a Mutator, which is not Send.
-unsafe impl Send for Raw {}
-// SAFETY: it exists only in a Mutator, which is not Sync.
-unsafe impl Sync for Raw {}
+// SAFETY: it is a part of a mutator only, which is not `Send`.
+unsafe impl<T> Send for Hidden<T> {}
+// SAFETY: as above, and not `Sync`.
+unsafe impl<T> Sync for Hidden<T> {}
 
 /// The facts about a type's allocation that are known at compile time.
 struct Kind<T>(PhantomData<T>);
@@ -83,7 +81,7 @@ impl<T: Trace> Kind<T> {
 impl Mutator {
     #[inline(always)]
     pub(crate) fn raw(&self) -> &heapwood_gc::Mutator {
-        &self.raw.0
+        &self.0.0
     }
 
     /// Allocates an object that holds `value`. May collect.

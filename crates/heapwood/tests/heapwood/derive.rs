@@ -209,7 +209,6 @@ fn a_conservative_field_makes_the_whole_conservative() {
     assert!(Option::<Link<Node>>::MAP.is_conservative());
 }
 
-#[expect(clippy::type_complexity, reason = "the derive looks into it")]
 #[derive(Trace, NoPointers)]
 struct Plain<T> {
     value: T,
@@ -222,7 +221,7 @@ struct Plain<T> {
     call: fn(u64) -> bool,
     foreign: Option<unsafe extern "C" fn(usize)>,
     borrowing: for<'a> fn(&'a Number, Gc<Node>) -> &'a str,
-    table: [Option<fn(&T, &mut [Gc<Node>])>; 3],
+    table: [Option<fn(&T)>; 3],
     long: extern "C" fn(u8, u8, u8, u8, u8, u8, u8, u8),
     range: core::ops::RangeFrom<T>,
     span: core::time::Duration,

@@ -4,14 +4,12 @@ use heapwood::{Gc, Trace, Weak, WeakSet};
 #[repr(packed)]
 struct Shifted(u8, Gc<u64>);
 
-#[repr(C, packed(4))]
-struct Optional(u32, Option<Gc<u64>>);
-
 #[repr(packed)]
 struct Others(u8, Weak<u64>, WeakSet<u64>);
 
+// The compiler does not look into enums, nor at arguments of generic types. The derive does.
 #[derive(Trace)]
-#[repr(C, packed)]
-struct Traced(u8, Gc<u64>);
+#[repr(C, packed(4))]
+struct Optional(u32, Option<Gc<u64>>);
 
 fn main() {}

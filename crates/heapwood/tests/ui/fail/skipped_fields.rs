@@ -1,5 +1,5 @@
 use core::cell::Cell;
-use heapwood::{Gc, NoPointers, Root, Shared, Trace};
+use heapwood::{Gc, NoPointers, Shared, Trace};
 
 // A `Gc` would be hidden from the collector.
 #[derive(Trace)]
@@ -27,20 +27,6 @@ struct NotShared {
     #[trace(skip)]
     cell: Cell<u64>,
 }
-
-#[derive(Trace)]
-struct Unknown {
-    #[trace(ignore)]
-    value: u64,
-}
-
-#[derive(Trace)]
-#[trace(skip)]
-struct OnType(Root<u64>);
-
-#[derive(Trace)]
-#[trace(crate = missing::heapwood)]
-struct Renamed(u64);
 
 fn main() {
     allocate(Generic { value: 1u64 });
