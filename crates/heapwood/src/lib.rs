@@ -47,6 +47,7 @@
 #[doc(hidden)]
 pub mod __private;
 mod access;
+mod aliases;
 mod arena;
 mod attach;
 mod buffer;
@@ -74,11 +75,11 @@ mod weak;
 mod weak_map;
 
 pub use access::Access;
+pub use aliases::{Ephemeron, GcMap, GcString, GcVec, Weak, WeakMap, WeakSet};
 pub use arena::{Arena, ArenaRef, ArenaVec};
 pub use attach::Attached;
 pub use buffer::Buffer;
 pub use by_id::ById;
-pub use collections::unbranded::{GcMap, GcString, GcVec};
 pub use error::Error;
 pub use finalized::{DropQueue, Finalized};
 pub use gc_cell::{CellValue, GcCell};
@@ -104,8 +105,6 @@ pub use slice::Slice;
 pub use stack::Stack;
 pub use trace::{NoPointers, Trace, TypeDescriptor, TypeMap, descriptor_of};
 pub use unbranded::Gc;
-pub use weak::{Ephemeron, Weak};
-pub use weak_map::{WeakMap, WeakSet};
 
 /// The README's example compiles and runs.
 #[cfg(doctest)]

@@ -1,9 +1,10 @@
 //! Weak references and ephemerons. Both are objects of the heap, which a value of these types points to, so they live where a
 //! [`Gc`] may. Invariant: what they return is alive, and a `Gc` from then on.
 
-use crate::like_a_gc::{Pair, like_a_gc};
+use crate::access::Access;
+use crate::gc::Gc;
+use crate::like_a_gc::{Marker, like_a_gc};
 use crate::mutator::Mutator;
-use crate::unbranded::Gc;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
 use heapwood_gc::Refusal;
@@ -48,7 +49,7 @@ use heapwood_gc::Refusal;
 /// send::<heapwood::Weak<u64>>();
 /// ```
 #[repr(transparent)]
-pub struct Weak<T>(Ephemeron<T, ()>);
+pub struct Weak<'gc, T>(Ephemeron<'gc, T, ()>);
 
 /// A pair of a key and a value: the value is kept alive as long as something else leads to the key, and no longer. So whatever is
 /// reached from the value may lead to the key.
@@ -67,9 +68,9 @@ pub struct Weak<T>(Ephemeron<T, ()>);
 /// ```
 // As a `Gc`.
 #[repr(align(8))]
-pub struct Ephemeron<K, V> {
+pub struct Ephemeron<'gc, K, V> {
     ptr: NonNull<u8>,
-    _marker: Pair<K, V>,
+    _marker: Marker<'gc, K, V>,
 }
 
 impl Mutator {
@@ -77,29 +78,22 @@ impl Mutator {
     ///
     /// # Panics
     /// As [`Mutator::alloc`]; and if the object lies in an arena.
-    pub fn weak<T>(&self, object: Gc<T>) -> Weak<T> {
-        Weak(self.make(object, 0))
+    pub fn weak<T>(&self, object: Gc<'static, T>) -> Weak<'static, T> {
+        Weak::new(self, object)
     }
 
     /// Makes an ephemeron of `key` and `value`. May collect.
     ///
     /// # Panics
     /// As [`Mutator::weak`], for the key.
-    pub fn ephemeron<K, V>(&self, key: Gc<K>, value: Gc<V>) -> Ephemeron<K, V> {
-        self.make(key, Gc::as_ptr(value) as usize)
-    }
-
-    fn make<K, V>(&self, key: Gc<K>, value: usize) -> Ephemeron<K, V> {
-        // SAFETY: the stack, which the collector scans, has both `Gc`s during the call.
-        let made = unsafe { self.raw().ephemeron(Gc::start(key), value) };
-        core::hint::black_box((key, value));
-        Ephemeron { ptr: self.done(made), _marker: PhantomData }
+    pub fn ephemeron<K, V>(&self, key: Gc<'static, K>, value: Gc<'static, V>) -> Ephemeron<'static, K, V> {
+        Ephemeron::new(self, key, value)
     }
 }
 
 /// # Safety
 /// 1. An object that holds a `T` begins there, if any does, and is alive.
-unsafe fn found<T>(found: Result<Option<NonNull<u8>>, Refusal>) -> Option<Gc<T>> {
+unsafe fn found<'gc, T>(found: Result<Option<NonNull<u8>>, Refusal>) -> Option<Gc<'gc, T>> {
     match found {
         // SAFETY: contract 1. The thread is attached to the heap, which has found its ephemeron.
         Ok(found) => found.map(|object| unsafe { Gc::from_raw(object.cast()) }),
@@ -107,26 +101,46 @@ unsafe fn found<T>(found: Result<Option<NonNull<u8>>, Refusal>) -> Option<Gc<T>>
     }
 }
 
-impl<T> Weak<T> {
+impl<'gc, T> Weak<'gc, T> {
+    /// As [`Mutator::weak`].
+    pub(crate) fn new(m: &impl Access<'gc>, object: Gc<'gc, T>) -> Self {
+        Weak(Ephemeron::make(m, object, 0))
+    }
+
     /// The object; `None` if it is dead.
     ///
     /// # Panics
     /// Inside [`Mutator::blocking`], and with a mutator of another heap.
     #[inline]
-    pub fn get(self, m: &Mutator) -> Option<Gc<T>> {
+    pub fn get(self, m: &impl Access<'gc>) -> Option<Gc<'gc, T>> {
         self.0.key(m)
     }
 }
 
-impl<K, V> Ephemeron<K, V> {
+impl<'gc, K, V> Ephemeron<'gc, K, V> {
+    /// As [`Mutator::ephemeron`].
+    pub(crate) fn new(m: &impl Access<'gc>, key: Gc<'gc, K>, value: Gc<'gc, V>) -> Self {
+        let made = Self::make(m, key, Gc::as_ptr(value) as usize);
+        core::hint::black_box(value);
+        made
+    }
+
+    fn make(m: &impl Access<'gc>, key: Gc<'gc, K>, value: usize) -> Self {
+        let m = m.mutator();
+        // SAFETY: the stack, which the collector scans, has key and value during the call; or nothing is collected.
+        let made = unsafe { m.raw().ephemeron(Gc::start(key), value) };
+        core::hint::black_box(key);
+        Ephemeron { ptr: m.done(made), _marker: PhantomData }
+    }
+
     /// The key; `None` if it is dead.
     ///
     /// # Panics
     /// As [`Weak::get`].
     #[inline]
-    pub fn key(self, m: &Mutator) -> Option<Gc<K>> {
+    pub fn key(self, m: &impl Access<'gc>) -> Option<Gc<'gc, K>> {
         // SAFETY: it was made with a `Gc<K>` for its key.
-        unsafe { found(m.raw().ephemeron_key(self.ptr)) }
+        unsafe { found(m.mutator().raw().ephemeron_key(self.ptr)) }
     }
 
     /// The value; `None` if the key is dead.
@@ -134,18 +148,18 @@ impl<K, V> Ephemeron<K, V> {
     /// # Panics
     /// As [`Weak::get`].
     #[inline]
-    pub fn value(self, m: &Mutator) -> Option<Gc<V>> {
+    pub fn value(self, m: &impl Access<'gc>) -> Option<Gc<'gc, V>> {
         // SAFETY: it was made with a `Gc<V>` for its value, and has been given no other since.
-        unsafe { found(m.raw().ephemeron_value(self.ptr)) }
+        unsafe { found(m.mutator().raw().ephemeron_value(self.ptr)) }
     }
 
     /// Changes the value; false if the key is dead.
     ///
     /// # Panics
     /// As [`Weak::get`].
-    pub fn set_value(self, m: &Mutator, value: Gc<V>) -> bool {
+    pub fn set_value(self, m: &impl Access<'gc>, value: Gc<'gc, V>) -> bool {
         // SAFETY: an object of the heap.
-        match unsafe { m.raw().set_ephemeron_value(self.ptr, Gc::as_ptr(value) as usize) } {
+        match unsafe { m.mutator().raw().set_ephemeron_value(self.ptr, Gc::as_ptr(value) as usize) } {
             Ok(is_there) => is_there,
             Err(error) => panic!("{error}"),
         }

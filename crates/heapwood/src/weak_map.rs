@@ -1,12 +1,14 @@
 //! Weak maps and sets: tables that keep none of their keys alive. They are objects of the heap, as [`Gc`] is a pointer to one, and
 //! may be shared by threads. Invariant: what they return is alive, and a `Gc` from then on.
 
-use crate::like_a_gc::{Pair, like_a_gc};
+use crate::access::Access;
+use crate::gc::Gc;
+use crate::like_a_gc::{Marker, like_a_gc};
 use crate::mutator::Mutator;
-use crate::unbranded::Gc;
-use core::hash::{BuildHasher, BuildHasherDefault, Hash, Hasher};
+use core::hash::{BuildHasher, Hash};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
+use foldhash::fast::FixedState;
 use heapwood_gc::AllocError;
 
 /// A map by the identity of its keys, whatever their `Eq`, whose values live as long as something else leads to their keys. A value may lead to its
@@ -25,9 +27,9 @@ use heapwood_gc::AllocError;
 /// ```
 // As a `Gc`.
 #[repr(align(8))]
-pub struct WeakMap<K, V> {
+pub struct WeakMap<'gc, K, V> {
     table: NonNull<u8>,
-    _marker: Pair<K, V>,
+    _marker: Marker<'gc, K, V>,
 }
 
 /// A set of objects that it does not keep alive, in which equal ones are one: a table of interned strings, types, symbols. Equal is
@@ -44,9 +46,9 @@ pub struct WeakMap<K, V> {
 /// # Ok::<(), heapwood::HeapError>(())
 /// ```
 #[repr(align(8))]
-pub struct WeakSet<T> {
+pub struct WeakSet<'gc, T> {
     table: NonNull<u8>,
-    _marker: PhantomData<fn(T) -> T>,
+    _marker: Marker<'gc, T, ()>,
 }
 
 impl Mutator {
@@ -62,25 +64,32 @@ impl Mutator {
     ///
     /// # Panics
     /// As [`Mutator::alloc`].
-    pub fn weak_map<K, V>(&self) -> WeakMap<K, V> {
-        WeakMap { table: self.done(self.raw().weak_table()), _marker: PhantomData }
+    pub fn weak_map<K, V>(&self) -> WeakMap<'static, K, V> {
+        WeakMap::new(self)
     }
 
     /// Makes an empty weak set. May collect.
     ///
     /// # Panics
     /// As [`Mutator::alloc`].
-    pub fn weak_set<T: Hash + Eq>(&self) -> WeakSet<T> {
-        WeakSet { table: self.done(self.raw().weak_table()), _marker: PhantomData }
+    pub fn weak_set<T: Hash + Eq>(&self) -> WeakSet<'static, T> {
+        WeakSet::new(self)
     }
 }
 
-impl<K, V> WeakMap<K, V> {
+impl<'gc, K, V> WeakMap<'gc, K, V> {
+    /// As [`Mutator::weak_map`].
+    pub(crate) fn new(m: &impl Access<'gc>) -> Self {
+        let m = m.mutator();
+        WeakMap { table: m.done(m.raw().weak_table()), _marker: PhantomData }
+    }
+
     /// The value of a key.
     ///
     /// # Panics
     /// Inside [`Mutator::blocking`], and with a mutator of another heap; so the others.
-    pub fn get(self, m: &Mutator, key: Gc<K>) -> Option<Gc<V>> {
+    pub fn get(self, m: &impl Access<'gc>, key: Gc<'gc, K>) -> Option<Gc<'gc, V>> {
+        let m = m.mutator();
         let value = m.done(m.raw().weak_table_get(self.table, Gc::start(key))).flatten();
         // SAFETY: the table has values that were `Gc<V>`s.
         value.map(|value| unsafe { Gc::from_raw(value.cast()) })
@@ -90,7 +99,8 @@ impl<K, V> WeakMap<K, V> {
     ///
     /// # Panics
     /// Also as [`Mutator::alloc`], and if the key lies in an arena.
-    pub fn insert(self, m: &Mutator, key: Gc<K>, value: Gc<V>) -> bool {
+    pub fn insert(self, m: &impl Access<'gc>, key: Gc<'gc, K>, value: Gc<'gc, V>) -> bool {
+        let m = m.mutator();
         // SAFETY: the stack, which the collector scans, has all three during the call.
         let set = unsafe { m.raw().weak_table_set(self.table, Gc::start(key), Gc::as_ptr(value) as usize) };
         core::hint::black_box((self.table, key, value));
@@ -98,22 +108,25 @@ impl<K, V> WeakMap<K, V> {
     }
 
     /// Removes a key; whether the map had it.
-    pub fn remove(self, m: &Mutator, key: Gc<K>) -> bool {
+    pub fn remove(self, m: &impl Access<'gc>, key: Gc<'gc, K>) -> bool {
+        let m = m.mutator();
         m.done(m.raw().weak_table_remove(self.table, Gc::start(key)))
     }
 
     /// The number of keys that no collection has found dead. It looks at all places.
-    pub fn len(self, m: &Mutator) -> usize {
+    pub fn len(self, m: &impl Access<'gc>) -> usize {
+        let m = m.mutator();
         m.done(m.raw().weak_table_len(self.table))
     }
 
     /// Whether there is no such key.
-    pub fn is_empty(self, m: &Mutator) -> bool {
+    pub fn is_empty(self, m: &impl Access<'gc>) -> bool {
         self.len(m) == 0
     }
 
     /// Calls `f` with each key and its value. What `f` inserts may be seen or not, and then others twice.
-    pub fn for_each(self, m: &Mutator, mut f: impl FnMut(Gc<K>, Gc<V>)) {
+    pub fn for_each(self, m: &impl Access<'gc>, mut f: impl FnMut(Gc<'gc, K>, Gc<'gc, V>)) {
+        let m = m.mutator();
         let mut position = 0;
         while let Some((key, value)) = m.done(m.raw().weak_table_next(self.table, &mut position)) {
             if let Some(value) = value {
@@ -124,60 +137,16 @@ impl<K, V> WeakMap<K, V> {
     }
 }
 
-/// Hashes word by word: the halves of a product, folded, as in wyhash. The standard hasher, made anew for each call, has no secret
-/// either, and takes a tenth of the time of a look-up.
-#[derive(Default)]
-struct Folding(u64);
-
-impl Folding {
-    const FACTOR: u64 = 0x9E37_79B9_7F4A_7C15;
-
-    #[inline(always)]
-    fn add(&mut self, word: u64) {
-        let product = u128::from(self.0 ^ word ^ Self::FACTOR) * u128::from(Self::FACTOR);
-        self.0 = (product as u64).wrapping_add((product >> 64) as u64);
-    }
-}
-
-impl Hasher for Folding {
-    fn write(&mut self, bytes: &[u8]) {
-        for part in bytes.chunks(8) {
-            let mut word = [0; 8];
-            word[..part.len()].copy_from_slice(part);
-            self.add(u64::from_le_bytes(word));
-        }
+impl<'gc, T: Hash + Eq> WeakSet<'gc, T> {
+    /// As [`Mutator::weak_set`].
+    pub(crate) fn new(m: &impl Access<'gc>) -> Self {
+        let m = m.mutator();
+        WeakSet { table: m.done(m.raw().weak_table()), _marker: PhantomData }
     }
 
-    #[inline(always)]
-    fn write_u8(&mut self, number: u8) {
-        self.add(number.into());
-    }
-
-    #[inline(always)]
-    fn write_u32(&mut self, number: u32) {
-        self.add(number.into());
-    }
-
-    #[inline(always)]
-    fn write_u64(&mut self, number: u64) {
-        self.add(number);
-    }
-
-    #[inline(always)]
-    fn write_usize(&mut self, number: usize) {
-        self.add(number as u64);
-    }
-
-    #[inline(always)]
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
-
-impl<T: Hash + Eq> WeakSet<T> {
     #[inline]
     fn hash(object: &T) -> usize {
-        BuildHasherDefault::<Folding>::default().hash_one(object) as usize
+        FixedState::default().hash_one(object) as usize
     }
 
     /// The object of the set that is equal to this one; if there is none, this one, which is in the set then. May collect.
@@ -186,7 +155,8 @@ impl<T: Hash + Eq> WeakSet<T> {
     ///
     /// # Panics
     /// As [`WeakMap::insert`].
-    pub fn intern(self, m: &Mutator, object: Gc<T>) -> Gc<T> {
+    pub fn intern(self, m: &impl Access<'gc>, object: Gc<'gc, T>) -> Gc<'gc, T> {
+        let m = m.mutator();
         // SAFETY: the stack has table and object during the call; a candidate is alive, and was a `Gc<T>`.
         let found = unsafe {
             let is_equal = |candidate: NonNull<u8>| *candidate.cast::<T>().as_ref() == *object;
@@ -201,7 +171,8 @@ impl<T: Hash + Eq> WeakSet<T> {
     ///
     /// # Panics
     /// As [`WeakMap::get`].
-    pub fn find(self, m: &Mutator, value: &T) -> Option<Gc<T>> {
+    pub fn find(self, m: &impl Access<'gc>, value: &T) -> Option<Gc<'gc, T>> {
+        let m = m.mutator();
         // SAFETY: a candidate is alive, and was a `Gc<T>`.
         let is_equal = |candidate: NonNull<u8>| unsafe { *candidate.cast::<T>().as_ref() == *value };
         let found = m.done(m.raw().weak_table_find(self.table, Self::hash(value), is_equal));
@@ -210,12 +181,13 @@ impl<T: Hash + Eq> WeakSet<T> {
     }
 
     /// The number of objects that no collection has found dead. It looks at all places.
-    pub fn len(self, m: &Mutator) -> usize {
+    pub fn len(self, m: &impl Access<'gc>) -> usize {
+        let m = m.mutator();
         m.done(m.raw().weak_table_len(self.table))
     }
 
     /// Whether there is no such object.
-    pub fn is_empty(self, m: &Mutator) -> bool {
+    pub fn is_empty(self, m: &impl Access<'gc>) -> bool {
         self.len(m) == 0
     }
 }

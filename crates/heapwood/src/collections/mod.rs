@@ -6,11 +6,9 @@
 //! | `vec` | [`GcVec`]: elements that grow |
 //! | `map` | [`GcMap`]: values by keys |
 //! | `string` | [`GcString`]: text that grows |
-//! | `unbranded` | their names without a session |
 
 mod map;
 mod string;
-pub(crate) mod unbranded;
 mod vec;
 
 pub use map::GcMap;

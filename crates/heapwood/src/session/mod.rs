@@ -53,6 +53,10 @@ mod mutation;
 pub use crate::collections::{GcMap, GcString, GcVec};
 #[doc(inline)]
 pub use crate::gc::Gc;
+#[doc(inline)]
+pub use crate::weak::{Ephemeron, Weak};
+#[doc(inline)]
+pub use crate::weak_map::{WeakMap, WeakSet};
 pub use heapwood_derive::Rootable;
 pub use mutation::Mutation;
 

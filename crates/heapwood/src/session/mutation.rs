@@ -7,7 +7,10 @@ use crate::gc_str::GcStr;
 use crate::mutator::Mutator;
 use crate::slice::Slice;
 use crate::trace::{NoPointers, Trace};
+use crate::weak::{Ephemeron, Weak};
+use crate::weak_map::{WeakMap, WeakSet};
 use core::fmt;
+use core::hash::Hash;
 use heapwood_gc::AllocError;
 
 impl sealed::Sealed for Mutation<'_> {}
@@ -95,6 +98,29 @@ impl<'gc> Mutation<'gc> {
     /// As [`alloc`](Mutation::alloc).
     pub fn alloc_str(&self, text: &str) -> Gc<'gc, GcStr> {
         Self::brand(self.mutator.alloc_str(text))
+    }
+
+    /// Makes a weak reference.
+    ///
+    /// # Panics
+    /// As [`alloc`](Mutation::alloc); so the others.
+    pub fn weak<T>(&self, object: Gc<'gc, T>) -> Weak<'gc, T> {
+        Weak::new(self, object)
+    }
+
+    /// Makes an ephemeron.
+    pub fn ephemeron<K, V>(&self, key: Gc<'gc, K>, value: Gc<'gc, V>) -> Ephemeron<'gc, K, V> {
+        Ephemeron::new(self, key, value)
+    }
+
+    /// Makes an empty weak map.
+    pub fn weak_map<K, V>(&self) -> WeakMap<'gc, K, V> {
+        WeakMap::new(self)
+    }
+
+    /// Makes an empty weak set.
+    pub fn weak_set<T: Hash + Eq>(&self) -> WeakSet<'gc, T> {
+        WeakSet::new(self)
     }
 
     /// The object, for as long as the pointer itself may be used.

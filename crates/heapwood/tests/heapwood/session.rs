@@ -5,8 +5,8 @@
 #[cfg(target_arch = "x86_64")]
 use crate::common::on_stack;
 use crate::common::{SMALL, STRESS, VERIFY, panic_message};
-use heapwood::session::{Gc, Mutation, Rootable, Session};
-use heapwood::{AllocError, Concurrent, Config, GcCell, Generational, Slice, Trace};
+use heapwood::session::{Gc, Mutation, Rootable, Session, Weak, WeakMap, WeakSet};
+use heapwood::{AllocError, Concurrent, Config, GcCell, GcStr, Generational, Slice, Trace};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
 
@@ -273,6 +273,54 @@ fn a_session_is_used_on_any_stack() {
                 session.collect();
             });
             assert_eq!(session.mutate(|_, root| check(&root.trees[0].get().unwrap(), key)), 1023);
+        }
+    }
+}
+
+#[derive(Trace, Rootable)]
+struct Names<'gc> {
+    set: WeakSet<'gc, GcStr>,
+    notes: WeakMap<'gc, GcStr, u64>,
+    kept: GcCell<Option<Gc<'gc, GcStr>>>,
+    seen: GcCell<Option<Weak<'gc, GcStr>>>,
+}
+
+/// What is weak is cleared between calls, and what it returns inside one stays until its end.
+#[test]
+fn weak_references_and_tables_live_in_sessions() {
+    let beside = SMALL.concurrent(Concurrent::On).max_pause(0);
+    for config in [SMALL, beside, VERIFY, STRESS] {
+        let mut session = Session::<Names>::new(config, |m| Names {
+            set: m.weak_set(),
+            notes: m.weak_map(),
+            kept: GcCell::new(None),
+            seen: GcCell::new(None),
+        })
+        .unwrap();
+        for round in 0..50 {
+            session.mutate(|m, names| {
+                let text = names.set.intern(m, m.alloc_str("kept"));
+                names.kept.set(m, Some(text));
+                names.notes.insert(m, text, m.alloc(round));
+                names.seen.set(m, Some(m.weak(m.alloc_str("lost"))));
+                for key in 0..100 {
+                    let text = names.set.intern(m, m.alloc_str(&key.to_string()));
+                    assert!(Gc::ptr_eq(names.set.intern(m, m.alloc_str(&key.to_string())), text));
+                    names.notes.insert(m, text, m.alloc(key));
+                }
+                // Nothing else leads to it, but the call.
+                assert_eq!(&**names.seen.get().unwrap().get(m).unwrap(), "lost");
+                (0..1000).for_each(|_| _ = m.alloc([0u64; 8]));
+                assert_eq!(names.set.len(m), 101);
+            });
+            session.collect();
+            session.collect();
+            session.mutate(|m, names| {
+                assert!(names.seen.get().unwrap().get(m).is_none());
+                assert_eq!((names.set.len(m), names.notes.len(m)), (1, 1));
+                let text = names.kept.get().unwrap();
+                assert_eq!(names.notes.get(m, text).map(|note| *note), Some(round));
+            });
         }
     }
 }
