@@ -1,4 +1,39 @@
-//! A garbage-collected heap as a library.
+//! A garbage-collected heap as a library, without `unsafe`:
+//!
+//! ```
+//! use heapwood::session::{Gc, Rootable, Session};
+//! use heapwood::{Config, GcCell, Trace};
+//!
+//! #[derive(Trace)]
+//! struct Node<'gc> {
+//!     value: u64,
+//!     next: Option<Gc<'gc, Node<'gc>>>,
+//! }
+//!
+//! #[derive(Trace, Rootable)]
+//! struct Root<'gc> {
+//!     list: GcCell<Option<Gc<'gc, Node<'gc>>>>,
+//! }
+//!
+//! let mut session = Session::<Root>::new(Config::default(), |_| Root { list: GcCell::new(None) })?;
+//! for value in 0..1000 {
+//!     session.mutate(|m, root| root.list.set(m, Some(m.alloc(Node { value, next: root.list.get() }))));
+//! }
+//! session.collect();
+//! assert_eq!(session.mutate(|_, root| root.list.get().unwrap().next.unwrap().value), 998);
+//! # Ok::<(), heapwood::HeapError>(())
+//! ```
+//!
+//! There are two ways to use it:
+//!
+//! | | a [session](session::Session) | [`Heap::new`] |
+//! |---|---|---|
+//! | `unsafe` | none | once: a promise that `Gc`s are kept on stacks of attached threads, in objects and in roots |
+//! | access | one closure at a time, in which nothing is collected | a mutator, which may collect at any allocation |
+//! | threads | one | several, which share objects |
+//! | beside that | | arenas, finalisers, roots on any thread, fibers |
+//!
+//! The other way looks so:
 //!
 //! ```
 //! use heapwood::{Config, Gc, Heap, Trace};
@@ -21,14 +56,13 @@
 //! # Ok::<(), heapwood::HeapError>(())
 //! ```
 //!
-//! Objects never move and are never dropped. A [`Gc`] is one word and `Copy`; the collector finds those on the stacks
-//! of attached threads by scanning them conservatively, those in objects precisely, from the map that
-//! `#[derive(Trace)]` computes. A [`Mutator`] is a thread's access to a heap. A [`GcCell`] is a pointer that may
-//! change. A [`Root`] keeps an object alive from outside the heap.
+//! Objects never move and are never dropped. A [`Gc`] is one word and `Copy`; the collector finds those in objects precisely, from the
+//! map that `#[derive(Trace)]` computes, and without a session those on the stacks of attached threads by scanning them conservatively. A
+//! [`Mutator`] is a thread's access to a heap. A [`GcCell`] is a value that may change. A [`Root`] keeps an object alive from outside the
+//! heap.
 //!
 //! | for | there is |
 //! |---|---|
-//! | a heap without `unsafe` | [`session`] |
 //! | text, elements, memory without pointers | [`GcStr`], [`Slice`], [`Buffer`] |
 //! | pointers and values that change | [`GcCell`] |
 //! | collections that grow | [`GcVec`], [`GcMap`], [`GcString`] |
