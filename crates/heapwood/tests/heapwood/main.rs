@@ -16,6 +16,7 @@ mod limits;
 mod references;
 mod roots;
 mod session;
+mod session_programs;
 mod slices;
 mod stale;
 mod texts;
