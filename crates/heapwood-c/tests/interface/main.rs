@@ -4,4 +4,5 @@ mod c_programs;
 mod inline_code;
 mod lisp;
 mod mistakes;
+mod mutations;
 mod stale;

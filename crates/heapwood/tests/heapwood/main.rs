@@ -11,6 +11,7 @@ mod finalize;
 mod heap;
 mod large_types;
 mod limits;
+mod mutations;
 mod references;
 mod roots;
 mod slices;
