@@ -511,7 +511,9 @@ int main(int argc, char **argv) {
         hw_type_mask(heap, sizeof(struct pair), &pair_mask, 1, &pair_type, &why) ||
         hw_type_mask(heap, sizeof(struct closure), &closure_mask, 1, &closure_type, &why) ||
         hw_type_no_pointers(heap, sizeof(struct port), &port_type, &why) ||
-        hw_finalize_call(heap, 0, ports_died, NULL, &why) ||
+        hw_type_name(heap, number_type, "number", &why) || hw_type_name(heap, symbol_type, "symbol", &why) ||
+        hw_type_name(heap, pair_type, "pair", &why) || hw_type_name(heap, closure_type, "closure", &why) ||
+        hw_type_name(heap, port_type, "port", &why) || hw_finalize_call(heap, 0, ports_died, NULL, &why) ||
         hw_root_slots(heap, &kept, sizeof kept / sizeof(void *), &why) == 0)
         return give_up("no heap", why.text);
 

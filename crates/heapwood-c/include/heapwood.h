@@ -217,6 +217,9 @@ typedef struct hw_options {
     /* Say on standard error which thread keeps a collection waiting, when it has waited so long, and again at each
        minute. In nanoseconds, or HW_TIME_OFF. Default: 10 s. */
     uint64_t report_wait;
+    /* In verify mode: abort after the first report of a mistake, also of one that does the heap no harm by itself.
+       Default: off. */
+    uint32_t verify_stop;
 } hw_options;
 /* end: options */
 
@@ -605,6 +608,13 @@ void *hw_base(hw_mutator *m, const void *address, size_t *size);
  * or by hw_free, and its memory is not in use again, the process ends with a sentence that says so. Any heap in verify
  * mode knows, for as long as the option quarantine says; without one this costs a call and a load. Any thread. */
 void *hw_check(const void *object);
+
+/* Has fn called with the text of each report of the process, after it was written to standard error, in place of the function that was
+ * set before; fn NULL: none. Reports are what heaps in verify mode find, and what is said of a corrupt heap before the process
+ * ends. fn is called on any thread, in the middle of collections, too, and from the handler of SIGSEGV: it is brief, waits for no
+ * other thread, returns in the ordinary way, uses no heap, and does only what a signal handler may. */
+typedef void (*hw_report_fn)(const char *text);
+void hw_on_report(hw_report_fn fn);
 
 /* HW_AT(node)->left checks node so where the program is compiled with HW_CHECKED defined, and costs nothing elsewhere. */
 #ifdef HW_CHECKED

@@ -85,6 +85,21 @@ impl From<OsError> for Error {
 }
 
 impl Error {
+    /// The address that was passed where an object's was wanted.
+    pub fn object(&self) -> Option<usize> {
+        match self {
+            Error::NoObject(address) => Some(*address),
+            Error::Refused(refusal) | Error::Alloc(AllocError::Refused(refusal)) => match *refusal {
+                Refusal::NoTable { address }
+                | Refusal::NoEphemeron { address }
+                | Refusal::CannotReferWeakly { address }
+                | Refusal::CannotFinalize { address } => Some(address),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// The status that C gets; of errors that the crates below may add later, `HW_EINVAL`.
     pub fn status(&self) -> Status {
         match self {

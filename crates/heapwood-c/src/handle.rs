@@ -22,6 +22,7 @@ impl HeapHandle {
         // First, since the heap takes most of the address space.
         let types = TypeTable::new(&SYSTEM)?;
         let heap = Heap::create(&SYSTEM, config)?;
+        heap.types().are_by_hand();
         Ok(MappedBox::new(&SYSTEM, HeapHandle { heap, types })?.into_raw())
     }
     /// The memory of this handle and its table.

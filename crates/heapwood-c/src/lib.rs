@@ -20,7 +20,7 @@
 //! | [`alloc`] | slow paths of allocation, arrays, lookup |
 //! | [`arena`] | arenas, except the inline functions |
 //! | [`barrier`] | stores of pointers |
-//! | [`check`] | pointers that a program is about to follow |
+//! | [`check`] | pointers that a program is about to follow, and who is told of mistakes |
 //! | [`external`] | memory outside the heap that its objects own |
 //! | [`weak`] | weak references and ephemerons |
 //! | [`weak_table`] | weak tables |

@@ -85,7 +85,7 @@ heapwood_gc::options_list!(hw_options);
 
 /// The size of the struct in the first version. No valid size is smaller.
 const FIRST: usize = 56;
-const _: () = assert!(size_of::<Options>() == FIRST + 88);
+const _: () = assert!(size_of::<Options>() == FIRST + 96);
 
 impl Options {
     /// The defaults, in a struct of this size.

@@ -8,7 +8,7 @@ use crate::handle::HeapHandle;
 use crate::status::Status;
 use core::ffi::c_void;
 use core::ptr::{NonNull, null_mut};
-use heapwood_gc::{Attached, Client, Misuse, Mutator, StackGiven};
+use heapwood_gc::{Attached, Client, Misuse, Mutator, StackGiven, stale_pointer};
 use std::sync::OnceLock;
 
 /// This crate's data for an attached thread.
@@ -38,6 +38,10 @@ pub fn heap_of(m: &Mutator) -> &HeapHandle {
 #[cold]
 pub fn refuse(m: &Mutator, error: Error) -> Status {
     note(m, &error);
+    let stale = error.object().and_then(|at| NonNull::new(at as *mut u8)).and_then(stale_pointer);
+    if let Some(stale) = stale {
+        m.heap().report(format_args!("a function was called with {stale}"));
+    }
     error.status()
 }
 

@@ -87,6 +87,11 @@ impl<'h> Pause<'h> {
         self.members.owners()
     }
 
+    /// In verify mode: ends the process if some roots can be none.
+    pub(crate) fn check_roots(&self) {
+        self.roots.check(self.members.iter().map(|m| m.roots(true)));
+    }
+
     /// Calls `f` with each run of words that are roots of a collection, by its addresses.
     pub(crate) fn for_each_root(&self, kind: Collection, f: impl FnMut(Source, Range<usize>)) {
         self.for_each_root_of(kind, self.scans_stacks, f);

@@ -4,7 +4,7 @@
 use core::any::type_name;
 use core::ptr::NonNull;
 use heapwood_gc::{Mutator, is_in_verified_heap, may_find_stale_pointers, stale_pointer};
-use heapwood_heap::{Address, ShapeId};
+use heapwood_heap::{Address, CLOBBER, ShapeId};
 
 /// Panics if the object was freed, as far as a heap in verify mode knows.
 #[inline(always)]
@@ -22,6 +22,11 @@ fn look(object: NonNull<u8>, name: &str) {
     if let Some(stale) = stale_pointer(object) {
         panic!("a Gc<{name}> leads to {stale}");
     }
+    assert!(
+        object.addr().get() != usize::from_ne_bytes([CLOBBER; size_of::<usize>()]),
+        "a Gc<{name}> is a word of freed memory: the object that it was read from was freed, and a reference to that kept where no \
+         collection looks"
+    );
 }
 
 /// Tells the heap how the type of an object is called.

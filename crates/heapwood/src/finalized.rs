@@ -122,7 +122,8 @@ impl Mutator {
 
     /// Keeps `value` until the object is dead; then [`Heap::drop_finalized`] drops it, on a thread that the program chooses. The
     /// collector calls nothing. An object may have several; none keeps it alive. Nobody can use the value meanwhile: for that there is
-    /// [`Mutator::alloc_finalized`].
+    /// [`Mutator::alloc_finalized`]. A value with a [`Root`](crate::Root) of the object, or of one that leads to it, keeps the object
+    /// for good: nothing names that mistake, but [`Stats::finalizers`](crate::Stats::finalizers) does not fall.
     ///
     /// ```
     /// # use heapwood::{Config, Heap};

@@ -131,6 +131,8 @@ pub use heapwood_gc::{
     AllocError, ClassParts, CollectionKind, CollectionMoment, CollectionTicket, Config, HeapError,
     MemoryAccount, Misuse, OPTIONS, OptionInfo, Refusal,
 };
+#[doc(inline)]
+pub use heapwood_os::diagnose::message::{ReportHook, on_report};
 pub use keep::{Kept, keep_alive};
 pub use mutator::Mutator;
 pub use root::Root;

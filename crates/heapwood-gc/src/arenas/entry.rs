@@ -21,7 +21,7 @@ impl Heap {
     /// In verify mode: reports an error of the use of an arena.
     fn report_arena_error(&self, error: Refusal) {
         if let Some(log) = self.arena_log() {
-            log.refused(error);
+            log.refused(self.state().reports(), error);
         }
     }
 
@@ -309,7 +309,7 @@ impl<'m> MutatorArenas<'m> {
         let owner = self.0.owned();
         owner.leave_all_arenas(|arena| {
             if let Some(log) = self.0.heap().arena_log() {
-                log.leaked(arena.number());
+                log.leaked(self.0.shared().reports(), arena.number());
             }
         });
         if owner.forget_active_arenas() {

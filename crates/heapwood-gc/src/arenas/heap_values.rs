@@ -119,7 +119,7 @@ impl MutatorArenas<'_> {
             self.0.shade_all(at);
         }
         if !entry.is(ScanKind::NoPointers) {
-            self.0.barrier().note(at, object, bytes / WORD);
+            self.0.barrier().note(at, object, bytes / WORD, Address::new(0));
         }
         Some((bytes, entry))
     }

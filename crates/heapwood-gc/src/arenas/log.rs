@@ -4,6 +4,7 @@
 
 use crate::error::Refusal;
 use crate::lock_order::ARENA_LOG;
+use crate::state::Reports;
 use core::fmt;
 use core::ops::Range;
 use heapwood_os::diagnose::backtrace::{Callers, CodeLocation, callers};
@@ -89,24 +90,25 @@ impl ArenaLog {
     }
 
     /// Reports an arena whose thread leaves the heap without having closed it.
-    pub(crate) fn leaked(&self, arena: u64) {
-        write_line(format_args!(
-            "heapwood: verify: arena {arena} was not closed before its thread left the heap: it is the collector's now. It was opened by"
-        ));
-        self.write_callers(arena, |entry| entry.opened);
+    pub(crate) fn leaked(&self, reports: &Reports, arena: u64) {
+        reports.tell_with(
+            format_args!(
+                "arena {arena} was not closed before its thread left the heap: it is the collector's now. It was opened by"
+            ),
+            || self.write_callers(arena, |entry| entry.opened),
+        );
     }
 
     /// Reports an arena that was not used, for this reason.
-    pub(crate) fn refused(&self, why: Refusal) {
-        write_line(format_args!("heapwood: verify: {why}"));
-        match why {
+    pub(crate) fn refused(&self, reports: &Reports, why: Refusal) {
+        reports.tell_with(format_args!("{why}"), || match why {
             Refusal::ArenaClosed { arena } => self.report_end(arena),
             Refusal::ArenaLeft { arena } | Refusal::ArenaOfOtherThread { arena } => {
                 write_line(format_args!("heapwood: verify: it was opened by"));
                 self.write_callers(arena, |entry| entry.opened);
             }
             _ => {}
-        }
+        });
     }
 
     /// Reports where an arena was opened and closed.

@@ -31,7 +31,7 @@ use crate::observe::Verify;
 use crate::policy::GoalPacer;
 use crate::process::{
     Forker, Forks, checked_heaps, explain_faults, forget_ended, forking, handle, has_membarrier,
-    keep_addresses, protected_chunks, record,
+    is_in_verified_heap, keep_addresses, protected_chunks, record,
 };
 use crate::roots::{MAX_HANDLES, Roots};
 use crate::settings::options::{Config, Stop};
@@ -85,6 +85,7 @@ impl Drop for HeapBox {
         self.heap.marker().end();
         self.heap.forker.end();
         checked_heaps().end(&self.heap.state);
+        self.heap.state.reports().tell_count();
         if self.heap.mutators() != 0 {
             return;
         }
@@ -161,7 +162,9 @@ impl Heap {
         let verify = config.verify.then(|| Verify::new(kernel, &space)).transpose()?;
         // Where signals stop threads there are no young collections and no markings beside the program: nothing needs a barrier.
         let needs_barrier = config.stop == Stop::Polls;
-        let stores = (config.verify && needs_barrier).then(|| StoreLog::new(kernel, &space)).transpose()?;
+        let stores = (config.verify && needs_barrier)
+            .then(|| StoreLog::new(kernel, &space, is_in_verified_heap))
+            .transpose()?;
         let quarantine = config.verify.then(|| {
             // A bounded heap keeps room for the program.
             let most = config.limit.unwrap_or(usize::MAX).min(space.most_bytes()) / 4;
@@ -227,6 +230,11 @@ impl Heap {
     #[cfg(heapwood_inject)]
     pub fn faults(&self) -> &crate::inject::FaultInjector {
         self.state.faults()
+    }
+
+    /// In verify mode: reports a mistake of the program.
+    pub fn report(&self, text: core::fmt::Arguments<'_>) {
+        self.state.reports().tell(text);
     }
 
     /// The arena log, in verify mode.

@@ -37,6 +37,13 @@ impl<'h> HeapTypes<'h> {
         }
     }
 
+    /// The layouts of the heap's types are written by hand: verify mode looks for pointers that they forget.
+    pub fn are_by_hand(self) {
+        if let Some(names) = self.0.state.type_names() {
+            names.set_by_hand();
+        }
+    }
+
     /// Registers a type of `size` bytes (not 0), all of whose objects are scanned as `scan` says.
     ///
     /// # Errors

@@ -140,7 +140,7 @@ impl<'m> WriteBarrier<'m> {
             self.shade_overwritten(Some(object), slot as usize, words);
         }
         if barrier & VERIFY != 0 {
-            self.note(object, slot.into(), words);
+            self.note(object, slot.into(), words, Address::new(0));
         }
         let remembers = barrier & YOUNG != 0 && self.0.stores.is_remembered(self.space(), slot as usize);
         // One fence for all stores.
@@ -261,7 +261,7 @@ impl<'m> WriteBarrier<'m> {
         }
         if barrier & VERIFY != 0 {
             let bytes = space.find_span(at).map_or(0, Span::object_bytes);
-            self.note(ObjectRef::new(cell), at, bytes / WORD);
+            self.note(ObjectRef::new(cell), at, bytes / WORD, Address::new(0));
         }
     }
 
@@ -308,7 +308,7 @@ impl<'m> WriteBarrier<'m> {
         if barrier & VERIFY != 0
             && let Some(object) = object.or_else(|| self.space().find(slot).map(|found| found.base))
         {
-            self.note(object, slot, 1);
+            self.note(object, slot, 1, value);
         }
     }
 
@@ -343,7 +343,7 @@ impl<'m> WriteBarrier<'m> {
             self.stores().words(self.0.shared().remembered(), at, at + words * WORD);
         }
         if barrier & VERIFY != 0 {
-            self.note(object, start, words);
+            self.note(object, start, words, Address::new(0));
         }
     }
 
@@ -440,10 +440,10 @@ impl<'m> WriteBarrier<'m> {
         }
     }
 
-    /// In verify mode: notes these words of an object as stored through the barrier.
+    /// In verify mode: notes these words of an object as stored through the barrier; the first will hold `value`, if that is not 0.
     #[cold]
     #[inline(never)]
-    pub(crate) fn note(self, object: ObjectRef, slot: Address, words: usize) {
+    pub(crate) fn note(self, object: ObjectRef, slot: Address, words: usize, value: Address) {
         // `free` may wait for the log's lock, so it waits in a no-preempt region: a signal of another heap must not
         // stop a thread that holds the lock.
         let _no_preempt = self.0.record().no_preempt();
@@ -454,6 +454,7 @@ impl<'m> WriteBarrier<'m> {
             {
                 corrupt(format_args!("a store names {object:#x} as its object, which {by}"));
             }
+            stores.look_at_value(self.space(), slot, value);
             stores.note(self.space(), object, slot, words);
         }
     }

@@ -12,6 +12,7 @@
 //! | `slow_thread` | the report of a thread that does not stop |
 //! | `verify` | the checks of verify mode |
 //! | `second_marking` | what a concurrent marking must have marked, and floating garbage, for verify mode |
+//! | `unnamed_words` | pointers that a layout forgets, for verify mode |
 //! | `walk` | the words of roots, and a walk over the objects that they reach, for verify mode |
 //! | `slots` | the pointer slots of an object, for verify mode and for emptying arenas |
 //! | `snapshot` | snapshots of the pages |
@@ -30,6 +31,7 @@ mod snapshot;
 pub mod stats;
 mod trace_line;
 mod tracing;
+mod unnamed_words;
 mod verify;
 mod walk;
 

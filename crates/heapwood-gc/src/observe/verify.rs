@@ -21,23 +21,25 @@
 //!   After a full collection that holds for edges to first bytes of pages, where large objects may have been.
 //! - Of objects whose finalisers are queued no precise path may lead to any, and the finalisers' table agrees with itself.
 //! - Beside a concurrent marking there is a second, independent one (`second_marking`).
+//! - Words that no layout names are looked at where layouts were written by hand (`unnamed_words`).
 //! - A chunk that an arena released during a concurrent marking belongs to no arena, and references to it are allowed.
 
 use super::second_marking::{Floating, SecondMarking};
 use super::slots::{for_each_edge, for_each_slot_of, shape_in};
+use super::unnamed_words::UnnamedWords;
 use super::walk::for_each_root;
 use super::walk::{ObjectSet, Walk, no_memory};
 use crate::arenas::log::ArenaLog;
 use crate::pause::Pause;
 use crate::roots::Source;
-use crate::state::{FreedBy, State, TypeName};
+use crate::state::{FreedBy, Reports, State, TypeName, TypeNames};
 use crate::weak::verify::{check_ephemerons, count_keys};
 use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use heapwood_heap::{Address, Collection, MarkedArenaChunk, ObjectRef, ScanKind, Space};
 use heapwood_layout::WORD;
-use heapwood_os::diagnose::message::{corrupt, write_line};
+use heapwood_os::diagnose::message::corrupt;
 use heapwood_os::process::clock::{process_cpu_ns, thread_cpu_ns};
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError, for_each_mapping_of};
 use heapwood_pages::PAGE_SIZE;
@@ -65,6 +67,7 @@ pub(crate) struct Verify {
     /// What precise roots reach, during a walk.
     reached: ObjectSet,
     second: SecondMarking,
+    unnamed: UnnamedWords,
     /// Bytes of the heap with room in the copy.
     committed: AtomicUsize,
     violations: AtomicU64,
@@ -85,6 +88,7 @@ impl Verify {
             walk: Walk::new(kernel, space)?,
             reached: ObjectSet::new(kernel, space)?,
             second: SecondMarking::new(kernel, space)?,
+            unnamed: UnnamedWords::new(),
             committed: AtomicUsize::new(0),
             violations: AtomicU64::new(0),
             looked_at_queues: AtomicU64::new(0),
@@ -131,12 +135,12 @@ impl Verify {
     }
 
     /// Says once that nobody takes what is on finaliser queues, after some collections: `queued` entries are there, of `ever` that were.
-    pub(crate) fn look_at_queues(&self, queued: usize, ever: u64) {
+    pub(crate) fn look_at_queues(&self, reports: &Reports, queued: usize, ever: u64) {
         // Whoever takes them may be late, but not in so many collections.
         let is_left = queued >= MANY_QUEUED && ever == queued as u64;
         if is_left && self.looked_at_queues.fetch_add(1, Ordering::Relaxed) + 1 == LOOKS_AT_QUEUES {
-            write_line(format_args!(
-                "heapwood: verify: {queued} entries wait on finaliser queues, and none was ever taken: their objects stay until somebody \
+            reports.tell(format_args!(
+                "{queued} entries wait on finaliser queues, and none was ever taken: their objects stay until somebody \
                  takes them"
             ));
         }
@@ -193,12 +197,13 @@ impl Verify {
                 let then = if is_old { unsafe { self.copy.at(index).read() } } else { now };
                 // A slot that led nowhere before and now hides nothing, and collections scan root words no matter which
                 // thread writes them.
-                let matters = now != then && [now, then].map(Address::new).iter().any(|&at| space.contains(at));
+                let matters =
+                    now != then && [now, then].map(Address::new).iter().any(|&at| space.contains(at));
                 let is_told = || stores.is_none_or(|stores| stores.has(index));
                 if matters && !is_told() && !is_root_word(pause, slot) {
                     self.violations.fetch_add(1, Ordering::Relaxed);
-                    write_line(format_args!(
-                        "heapwood: verify: word {word} of the object at {object:#x} ({}{bytes} bytes) changed from \
+                    state.reports().tell(format_args!(
+                        "word {word} of the object at {object:#x} ({}{bytes} bytes) changed from \
                          {then:#x} to {now:#x} without the write barrier",
                         state.type_name(span, object)
                     ));
@@ -313,11 +318,16 @@ impl Verify {
             self.walk.run((space, &self.reached), from_roots, check).unwrap_or_else(|e| no_memory(e));
         }
         self.copied.clear().and_then(|()| self.copied.commit(space)).unwrap_or_else(|e| no_memory(e));
+        let is_by_hand = pause.state().type_names().is_some_and(TypeNames::are_by_hand);
         world.for_each_old_object(|object, span| {
             let (object, bytes) = (object.get(), span.object_bytes());
+            let shape = shape_in(space, span, object);
             self.copied.insert(object);
+            if is_by_hand {
+                self.unnamed.look(pause.state(), (span, shape), object);
+            }
             if exact || !frees {
-                for_each_slot_of(space, shape_in(space, span, object), object, bytes, |slot| {
+                for_each_slot_of(space, shape, object, bytes, |slot| {
                     // SAFETY: the slot lies in an object of a stopped heap.
                     let value = unsafe { (slot as *const usize).read() };
                     // An object that a stray word keeps may refer to the place of a large object that the program

@@ -5,7 +5,7 @@ use crate::state::{FreedBy, State, TypeName};
 use core::fmt;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 use heapwood_heap::{Address, CLOBBER};
-use heapwood_os::diagnose::message::write_line;
+use heapwood_os::diagnose::message::report;
 
 /// Objects of further heaps are not looked at when they are read.
 const MOST: usize = 64;
@@ -67,7 +67,7 @@ impl CheckedHeaps {
         let is_near = |at: usize| at.abs_diff(FILLED) < FIELDS;
         let is_followed = (address == 0 || is_near(address)) && registers.any(is_near);
         if self.are_there() && is_followed {
-            write_line(format_args!(
+            report(format_args!(
                 "heapwood: verify: a word of freed memory ({FILLED:#x}) is used as an address: the object that held it was freed, and a \
                  pointer to it kept where no collection looks. A debug build (Rust), HW_AT (C) or AddressSanitizer says which object"
             ));

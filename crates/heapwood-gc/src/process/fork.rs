@@ -22,7 +22,7 @@ use crate::state::barrier_bits::MARK;
 use crate::state::fork_gate::{REGISTRY, ROOTS};
 use heapwood_heap::Address;
 use heapwood_os::ForkLock;
-use heapwood_os::diagnose::message::write_line;
+use heapwood_os::diagnose::message::report;
 use heapwood_os::threads::lock_order;
 use heapwood_os::threads::stack::{thread_id, thread_pointer};
 
@@ -82,7 +82,7 @@ impl Forks for Heap {
             return false;
         };
         let arena = place.arena;
-        write_line(format_args!(
+        report(format_args!(
             "heapwood: verify: {address:#x} is used, which was a value of arena {arena}: the arena has been closed or emptied"
         ));
         if let Some(log) = self.arena_log() {

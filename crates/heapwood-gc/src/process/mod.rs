@@ -32,7 +32,7 @@ use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use core::time::Duration;
 use heapwood_heap::{Address, ProtectedChunks};
-use heapwood_os::diagnose::message::write_line;
+use heapwood_os::diagnose::message::report;
 use heapwood_os::process::clock::monotonic_ns;
 use heapwood_os::process::fork::at_fork;
 use heapwood_os::threads::cancellation::sleep;
@@ -285,7 +285,7 @@ impl Heaps {
         let is_here = |of: &Reservation| (of.start()..of.start() + of.len()).contains(&address);
         let found = self.ended.iter().flatten().any(is_here);
         if found {
-            write_line(format_args!(
+            report(format_args!(
                 "heapwood: verify: {address:#x} is used, which lies in a heap that has ended: an arena or an object was kept \
                  longer than its heap; end a heap after the last use of its objects"
             ));

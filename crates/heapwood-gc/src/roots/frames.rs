@@ -7,7 +7,9 @@
 //! Invariants: linked frames and their slots stay readable until their thread unlinks them, in the reverse order. A noted
 //! frame is fixed, as are all frames below it, which are noted, too.
 
+use super::readable::Readable;
 use core::cell::Cell;
+use core::fmt;
 use core::ops::Range;
 use core::ptr::NonNull;
 use core::sync::atomic::{Ordering, compiler_fence};
@@ -143,7 +145,7 @@ impl Frames {
             first = first.or(Some(frame)).filter(|_| is_fixed);
         }
         let first = first.map_or(core::ptr::null_mut(), NonNull::as_ptr);
-        for frame in Self::iter_from(first).take_while(|frame| !is_noted(frame)) {
+        for frame in Self::iter_from(first, |_| {}).take_while(|frame| !is_noted(frame)) {
             // SAFETY: the thread has written the fixed frame to link it, and is stopped.
             unsafe {
                 let slots = &raw mut (*frame.as_ptr()).slots;
@@ -152,14 +154,54 @@ impl Frames {
         }
     }
 
+    /// In verify mode: ends the process at a linked frame that is none any more, for its function has returned. Of the thread's stack,
+    /// which is stopped, these addresses are not in use.
+    pub(super) fn check(&self, unused: Range<usize>, memory: &mut Readable) {
+        let left = |frame: NonNull<Frame>, why: fmt::Arguments<'_>| -> ! {
+            corrupt(format_args!(
+                "the frame at {frame:p} {why}: its function has returned, or was left by longjmp, while the frame was linked; unlink it \
+                 before (hw_frame_pop), and after longjmp store back what m->frames was at setjmp"
+            ))
+        };
+        let frames = Self::iter_from(self.0.get(), |frame| {
+            let at = frame.as_ptr() as usize;
+            if unused.contains(&at) {
+                left(
+                    frame,
+                    format_args!(
+                        "lies below {:#x}, the lowest word of its thread's stack in use",
+                        unused.end
+                    ),
+                );
+            }
+            if !frame.is_aligned() || memory.first_not(at..at.saturating_add(size_of::<Frame>())).is_some() {
+                left(frame, format_args!("cannot be read"));
+            }
+        });
+        let mut slots = Readable::default();
+        for frame in frames {
+            // SAFETY: it was looked at, and its thread is stopped.
+            let &Frame { count, slots: start, .. } = unsafe { frame.as_ref() };
+            let start = start as usize & !(Frame::FIXED | NOTED);
+            let end = count.checked_mul(WORD).and_then(|bytes| start.checked_add(bytes));
+            if end.is_none_or(|end| slots.first_not(start..end).is_some()) {
+                left(frame, format_args!("has {count} slots from {start:#x} on, which cannot be read"));
+            }
+        }
+    }
+
     /// The linked frames, topmost first; their thread is stopped.
     fn iter(&self) -> impl Iterator<Item = NonNull<Frame>> {
-        Self::iter_from(self.0.get())
+        Self::iter_from(self.0.get(), |_| {})
     }
 
     /// The frames from one on. A cycle of frames ends the process with a message: a frame was pushed again before it was
-    /// popped. (Brent's algorithm finds the cycle: it compares with a frame that it replaces after 1, 2, 4, .. steps.)
-    fn iter_from(frame: *mut Frame) -> impl Iterator<Item = NonNull<Frame>> {
+    /// popped. (Brent's algorithm finds the cycle: it compares with a frame that it replaces after 1, 2, 4, .. steps.) Each is passed
+    /// to `look` before it is read.
+    fn iter_from(
+        frame: *mut Frame,
+        mut look: impl FnMut(NonNull<Frame>),
+    ) -> impl Iterator<Item = NonNull<Frame>> {
         let (mut at, mut before) = (frame, core::ptr::null_mut());
         let (mut steps, mut limit) = (0u64, 1u64);
         core::iter::from_fn(move || {
@@ -173,6 +215,7 @@ impl Frames {
             if steps == limit {
                 (before, limit) = (at, 2 * limit);
             }
+            look(frame);
             // SAFETY: linked frames stay readable until they are popped, and their thread is stopped.
             at = unsafe { frame.as_ref() }.prev;
             Some(frame)

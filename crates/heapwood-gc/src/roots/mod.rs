@@ -16,6 +16,7 @@
 //! | `excluded` | parts of those data that are no roots |
 //! | `library_list` | the loaded libraries |
 //! | `visitor` | the walk over all roots |
+//! | `readable` | memory that verify mode asks about before it is read |
 //! | `scan_roots` | the interface of their receiver, a marker |
 //! | `client` | a client's part in each collection: roots of its own |
 //!
@@ -34,6 +35,7 @@ mod libraries;
 mod library_list;
 mod moving_bottom;
 mod other_stacks;
+mod readable;
 mod scan_roots;
 mod stacks;
 mod table;

@@ -273,6 +273,14 @@ impl ThreadStack {
         Ok(())
     }
 
+    /// The addresses of the stack of the attachment below its words in use, if its thread is stopped on it.
+    pub(super) fn unused(&self) -> Range<usize> {
+        match (self.bounds.get(), self.in_use.stopped_at()) {
+            (Some(bounds), Some(lowest)) => bounds.low..lowest,
+            _ => 0..0,
+        }
+    }
+
     /// Calls `f` with the words in use of the stack of the attachment, of the alternate signal stack, and of the stacks
     /// that a handler there may have interrupted; with copies of those of a stack whose bottom alone is known, a page at a
     /// time. The thread is stopped.

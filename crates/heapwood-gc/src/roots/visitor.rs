@@ -6,6 +6,7 @@ use super::frames::Frames;
 use super::handles::Handles;
 use super::libraries::Libraries;
 use super::other_stacks::OtherStacks;
+use super::readable::Readable;
 use super::stacks::ThreadStack;
 use super::table::{RootKind, RootTable};
 use crate::lock_order::{HANDLES, LIBRARIES, ROOT_TABLE, STACKS};
@@ -14,6 +15,7 @@ use core::ops::Range;
 use heapwood_heap::{ArenaWords, Collection, Owner};
 use heapwood_layout::WORD;
 use heapwood_os::LockGuard;
+use heapwood_os::diagnose::message::corrupt;
 
 /// The kind of a run of root words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -106,6 +108,25 @@ impl LockedRoots<'_> {
     pub(crate) fn select_libraries(&mut self) {
         if let Some(libraries) = &mut *self.libraries {
             libraries.select_roots(&mut self.table);
+        }
+    }
+
+    /// In verify mode: ends the process if a registered root or a linked frame cannot be read, or a frame's function has returned;
+    /// `threads` are the attached ones, all stopped.
+    pub(crate) fn check<'m>(&self, threads: impl Iterator<Item = ThreadRoots<'m>>) {
+        let mut memory = Readable::default();
+        self.table.for_each(|kind, start, words| {
+            let end = start.saturating_add(words.saturating_mul(WORD));
+            if let Some(at) = memory.first_not(start..end) {
+                let what = if kind == RootKind::Slots { "slots" } else { "words" };
+                corrupt(format_args!(
+                    "the {what} from {start:#x} to {end:#x} are registered as roots, and cannot be read at {at:#x}: memory stays \
+                     readable until its root is removed"
+                ));
+            }
+        });
+        for ThreadRoots { frames, stack, .. } in threads {
+            frames.check(stack.map_or(0..0, ThreadStack::unused), &mut memory);
         }
     }
 

@@ -15,6 +15,7 @@ mod marking_threads;
 mod posted_pause;
 mod quarantine;
 pub(crate) mod remembered;
+mod reports;
 pub(crate) mod rescan_set;
 mod store_log;
 mod type_names;
@@ -34,6 +35,7 @@ pub(crate) use marking_threads::MarkingThreads;
 pub(crate) use posted_pause::{MarkerPause, PostedPause};
 pub use quarantine::FreedBy;
 pub(crate) use quarantine::Quarantine;
+pub(crate) use reports::Reports;
 pub(crate) use store_log::StoreLog;
 pub(crate) use type_names::{TypeName, TypeNames};
 pub(crate) use wakeup::Wakeup;
@@ -84,6 +86,7 @@ pub(crate) struct State {
     quarantine: Option<Quarantine>,
     /// The names of its types, in verify mode.
     type_names: Option<TypeNames>,
+    reports: Reports,
     /// The signal that stops its threads, unless they poll.
     stop_signal: Option<i32>,
     interruptions: Interruptions,
@@ -147,6 +150,7 @@ impl State {
             stress: config.stress.then_some(config.generational),
             quarantine,
             type_names,
+            reports: Reports::new(config.verify_stop),
             stop_signal: config.signal(),
             interruptions: Interruptions::default(),
             stores,
@@ -322,6 +326,11 @@ impl State {
     /// What is known of the type of an object in a span.
     pub(crate) fn type_name(&self, span: &Span, object: usize) -> TypeName {
         self.type_names.as_ref().map_or(TypeName::default(), |names| names.of(&self.space, span, object))
+    }
+
+    /// What it says of mistakes, in verify mode.
+    pub(crate) fn reports(&self) -> &Reports {
+        &self.reports
     }
 
     /// The quarantine of freed objects, in verify mode.

@@ -4,10 +4,10 @@
 
 use crate::lock_order::STORE_LOG;
 use core::ops::Range;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use heapwood_heap::{Address, ObjectRef, Space};
 use heapwood_layout::WORD;
-use heapwood_os::diagnose::message::corrupt;
+use heapwood_os::diagnose::message::{corrupt, report};
 use heapwood_os::{ForkLock, KernelRef, Lock, Mapped, MappedArray, OsError};
 
 /// The log of a heap.
@@ -15,13 +15,23 @@ pub(crate) struct StoreLog {
     bits: MappedArray<AtomicU64>,
     /// The bytes of the heap that have committed bits.
     committed: Lock<usize, STORE_LOG>,
+    /// Whether an address lies in any heap of the process in verify mode.
+    is_heaps: fn(Address) -> bool,
+    /// It was said that a pointer into another heap is stored.
+    told: AtomicBool,
 }
 
 impl StoreLog {
-    pub(crate) fn new(kernel: KernelRef, space: &Space) -> Result<Self, OsError> {
+    pub(crate) fn new(
+        kernel: KernelRef,
+        space: &Space,
+        is_heaps: fn(Address) -> bool,
+    ) -> Result<Self, OsError> {
         Ok(StoreLog {
             bits: MappedArray::new(kernel, space.reservation_bytes() / WORD / 64)?,
             committed: Lock::new(0),
+            is_heaps,
+            told: AtomicBool::new(false),
         })
     }
 
@@ -61,7 +71,11 @@ impl StoreLog {
             None => object,
         };
         let Some(span) = span.filter(|span| span.cell_in(object.into()) == Some(object.into())) else {
-            corrupt(format_args!("a store names {object:#x} as its object, where none exists"));
+            let which = match (self.is_heaps)(object.into()) && !space.contains(object.into()) {
+                true => "which is of another heap than the mutator",
+                false => "where none exists",
+            };
+            corrupt(format_args!("a store names {object:#x} as its object, {which}"));
         };
         let (object, slot) = (object.get(), slot.get());
         let end = object + span.object_bytes();
@@ -75,6 +89,15 @@ impl StoreLog {
         for index in first..first + words {
             let (word, bit) = self.bit(index);
             word.fetch_or(bit, Ordering::Relaxed);
+        }
+    }
+
+    /// Says once that a pointer into another heap is stored: it keeps nothing alive, which the program may know.
+    pub(crate) fn look_at_value(&self, space: &Space, slot: Address, value: Address) {
+        if !space.contains(value) && (self.is_heaps)(value) && !self.told.swap(true, Ordering::Relaxed) {
+            report(format_args!(
+                "heapwood: verify: hint: {value:#x}, which is stored to {slot:#x}, is an address of another heap: it keeps nothing alive"
+            ));
         }
     }
 

@@ -3,7 +3,7 @@
 
 use core::fmt;
 use core::ops::Range;
-use core::sync::atomic::{AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use heapwood_heap::{MAX_SHAPES, ScanKind, ShapeId, Space, Span};
 use heapwood_os::{KernelRef, Mapped, MappedArray, OsError};
 
@@ -15,13 +15,25 @@ const WORDS: usize = 2 * NAMES + 1;
 pub(crate) struct TypeNames {
     /// For each shape the length and the address of each name, and 1 if there are more.
     words: MappedArray<AtomicUsize>,
+    /// Their layouts were written by hand.
+    are_by_hand: AtomicBool,
 }
 
 impl TypeNames {
     pub(crate) fn new(kernel: KernelRef) -> Result<Self, OsError> {
         let words = MappedArray::new(kernel, MAX_SHAPES * WORDS)?;
         words.commit(0..MAX_SHAPES * WORDS)?;
-        Ok(TypeNames { words })
+        Ok(TypeNames { words, are_by_hand: AtomicBool::new(false) })
+    }
+
+    /// Whether the types' layouts were written by hand.
+    pub(crate) fn are_by_hand(&self) -> bool {
+        self.are_by_hand.load(Ordering::Relaxed)
+    }
+
+    /// They are, from now on.
+    pub(crate) fn set_by_hand(&self) {
+        self.are_by_hand.store(true, Ordering::Relaxed);
     }
 
     fn word(&self, shape: ShapeId, index: usize) -> &AtomicUsize {
@@ -72,6 +84,13 @@ impl TypeNames {
 pub(crate) struct TypeName {
     names: [Option<&'static str>; NAMES],
     has_more: bool,
+}
+
+impl TypeName {
+    /// Whether it has a name.
+    pub(crate) fn is_known(&self) -> bool {
+        self.names[0].is_some()
+    }
 }
 
 impl fmt::Display for TypeName {

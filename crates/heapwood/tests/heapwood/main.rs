@@ -13,6 +13,7 @@ mod finalize;
 mod heap;
 mod large_types;
 mod limits;
+mod mutations;
 mod references;
 mod roots;
 mod session;

@@ -4,9 +4,11 @@
 
 use crate::common::{Node, VERIFY, heap, list, node, panic_message, scrub};
 use heapwood::{Config, Gc, Mutator};
+use heapwood_gc_testing::Child;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
 use std::hint::black_box;
+use std::os::unix::process::ExitStatusExt;
 
 const MANY: u64 = 1000;
 
@@ -113,4 +115,43 @@ fn a_store_that_mixes_heaps_or_revives_an_object_is_refused() {
         "{said}"
     );
     in_a.next.set(&a, Some(in_a));
+}
+
+/// References are read without a look, but what is read from a freed object leads nowhere.
+#[test]
+fn a_reference_to_a_freed_object_is_named_where_it_is_followed_further() {
+    let said = said(VERIFY, |m| {
+        let (sender, receiver) = std::sync::mpsc::channel::<&'static Node>();
+        // SAFETY: none; this is the mistake.
+        nodes(m).for_each(|node| sender.send(unsafe { &*Gc::as_ptr(node) }).unwrap());
+        Box::new(move || receiver.try_iter().map(|node| node.next.get().map_or(1, |next| next.value)).sum())
+    });
+    assert!(said.starts_with("a Gc<heapwood::common::Node> is a word of freed memory"), "{said}");
+}
+
+/// What is on the stack of a thread that has left the heap is not looked at any more.
+#[test]
+fn a_gc_that_is_used_after_its_thread_has_left_is_named() {
+    let heap = heap(VERIFY);
+    let m = heap.attach().unwrap();
+    let kept: [_; 32] = std::array::from_fn(|i| node(&m, i as u64, None));
+    drop(m);
+    std::thread::scope(|scope| {
+        scope.spawn(|| heap.attach().unwrap().collect());
+    });
+    let said = panic_message(|| assert_ne!(kept.iter().map(|node| node.value).sum::<u64>(), 0));
+    assert!(said.contains("16 bytes at 0x") && said.contains("that collection 1 freed"), "{said}");
+}
+
+#[test]
+fn a_gc_that_is_used_after_its_heap_has_ended_is_named() {
+    let ended = Child::new().run(|| {
+        let heap = heap(VERIFY);
+        let m = heap.attach().unwrap();
+        let kept = node(&m, 7, None);
+        drop((m, heap));
+        println!("{}", kept.value);
+    });
+    assert_eq!(ended.status.signal(), Some(11), "{ended}");
+    ended.says("is used, which lies in a heap that has ended");
 }

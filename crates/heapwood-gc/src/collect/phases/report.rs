@@ -28,8 +28,11 @@ impl Collector {
 
     pub(in crate::collect) fn verify_before_marking(&self, pause: &Pause<'_>, cycle: &Cycle<'_>) {
         self.snapshots().before_marking(pause.space());
-        if let Some(verify) = self.verify().filter(|_| cycle.checks) {
-            verify.before_marking(pause);
+        if let Some(verify) = self.verify() {
+            pause.check_roots();
+            if cycle.checks {
+                verify.before_marking(pause);
+            }
         }
     }
 
@@ -83,7 +86,7 @@ impl Collector {
         drop(record);
         if let Some(verify) = self.verify() {
             let (_, queued, ever) = state.finalizers().counts();
-            verify.look_at_queues(queued, ever);
+            verify.look_at_queues(state.reports(), queued, ever);
         }
         if self.tracing().is_on() {
             let collected = TracedCollection {

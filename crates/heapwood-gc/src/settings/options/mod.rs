@@ -135,6 +135,9 @@ macro_rules! options_list {
             /// Say on standard error which thread keeps a collection waiting, when it has waited so long, and again at each minute.
             /// In verify mode it is said after a second, and so it is of a thread that does not answer a stop signal.
             report_wait: u64 = 10_000_000_000, Time 0..=u64::MAX, Everyone;
+
+            /// In verify mode: abort after the first report of a mistake, also of one that does the heap no harm by itself.
+            verify_stop: bool = false, Switch 0..=1, Everyone;
         }
     };
 }

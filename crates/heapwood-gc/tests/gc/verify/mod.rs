@@ -3,6 +3,7 @@
 mod frees;
 mod misuse;
 mod quarantine;
+mod reports;
 mod stores;
 
 use heapwood_gc_testing::*;
