@@ -50,7 +50,7 @@ use syn::{DeriveInput, Error, parse_macro_input};
 /// - `#[trace(skip)]` on a field: its type holds no `Gc`, though it does not implement `Trace`, such as a plain type of another crate. The
 ///   compiler checks it: the type has to be `Send + 'static`, which a `Gc` is not (nor is a reference to one, or anything weak), and
 ///   may not need a drop. For `Shared` it is `Sync`, too. So a skipped field cannot hide a `Gc` from the collector, and needs no `unsafe`; there is no attribute
-///   that skips more. (Types that are `Send` by a check at run time, such as `SendWrapper<Gc<T>>`, would pass: no `Gc` belongs in one.)
+///   that skips more. (In this crate `'static` alone would prove nothing, as a `Gc` is. A type that an `unsafe impl` makes `Send` is taken at its word.)
 #[proc_macro_derive(Trace, attributes(trace))]
 pub fn derive_trace(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);

@@ -171,7 +171,9 @@ fn keys_by_identity_tell_equal_objects_apart() {
     m.collect();
     assert_eq!(by_id(&set), 3, "objects never move");
     assert!(!set.contains(&ById(m.alloc(7))));
-    assert!(ById(kept[0]) == ById(kept[0]) && ById(kept[0]) != ById(kept[1]));
+    assert!(
+        ById(kept[0]) == ById(kept[0]) && ById(kept[0]) != ById(kept[1]) && ById(kept[1]) != ById(kept[0])
+    );
     assert_eq!(ById(kept[0]).cmp(&ById(kept[1])), Gc::as_ptr(kept[0]).cmp(&Gc::as_ptr(kept[1])));
     assert!(ById(None) < ById(Some(kept[0])) && ById(None::<Gc<u64>>) == ById(None));
     let (weak, again) = (m.weak(kept[0]), m.weak(kept[0]));

@@ -79,7 +79,7 @@ fn said(config: Config, place: Keep) -> String {
     for value in 0..200_000 {
         black_box(node(&m, value, None));
     }
-    assert!(heap.stats().collections > 1);
+    assert!(heap.stats().collections > 0);
     panic_message(|| assert_ne!(black_box(read()), 0))
 }
 

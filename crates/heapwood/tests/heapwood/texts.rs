@@ -3,6 +3,7 @@
 use crate::common::*;
 use heapwood::{AllocError, Gc, GcStr, Root, Trace, WeakSet};
 use std::collections::HashSet;
+use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 
 #[derive(Trace)]
 struct Person {
@@ -34,6 +35,8 @@ fn texts_have_the_traits_of_str() {
     // The tuple keeps what the set has.
     let (kept, names): (_, HashSet<&GcStr>) = ((ada, bob), [&*ada, &*again, &*bob].into());
     assert!(names.len() == 2 && names.contains::<GcStr>(&kept.0) && names.iter().any(|&name| *name == "B\n"));
+    let hasher = BuildHasherDefault::<DefaultHasher>::default();
+    assert_eq!(hasher.hash_one(ada), hasher.hash_one("Ada"), "as what it is borrowed as");
     let table: WeakSet<GcStr> = m.weak_set();
     let first = table.intern(&m, ada);
     assert!(Gc::ptr_eq(table.intern(&m, again), first) && !Gc::ptr_eq(table.intern(&m, bob), first));
