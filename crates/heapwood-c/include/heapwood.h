@@ -616,8 +616,22 @@ void *hw_check(const void *object);
 typedef void (*hw_report_fn)(const char *text);
 void hw_on_report(hw_report_fn fn);
 
-/* HW_AT(node)->left checks node so where the program is compiled with HW_CHECKED defined, and costs nothing elsewhere. */
+/* Tells a heap in verify mode where object, which was just made, was made: reports say so. place is a literal. Returns object; of NULL
+ * it tells nothing. */
+void *hw_made(hw_mutator *m, void *object, const char *place);
+
+/* HW_AT(node)->left checks node so where the program is compiled with HW_CHECKED defined, and costs nothing elsewhere. Where it
+ * is defined reports name the lines that made the objects, too. */
 #ifdef HW_CHECKED
+#define HW_LINE_TEXT(line) #line
+#define HW_LINE(line) HW_LINE_TEXT(line)
+#define HW_MADE(m, object) hw_made(m, object, __FILE__ ":" HW_LINE(__LINE__))
+#define hw_alloc(m, type) HW_MADE(m, hw_alloc(m, type))
+#define hw_alloc_bytes(m, n) HW_MADE(m, hw_alloc_bytes(m, n))
+#define hw_alloc_array(m, element, n) HW_MADE(m, hw_alloc_array(m, element, n))
+#define hw_alloc_zeroed(m, type) HW_MADE(m, hw_alloc_zeroed(m, type))
+#define hw_alloc_bytes_zeroed(m, n) HW_MADE(m, hw_alloc_bytes_zeroed(m, n))
+#define hw_alloc_array_zeroed(m, element, n) HW_MADE(m, hw_alloc_array_zeroed(m, element, n))
 #define HW_AT(object) ((__typeof__(object))hw_check(object))
 #else
 #define HW_AT(object) (object)

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_void};
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicPtr, Ordering};
-use heapwood_gc::{may_find_stale_pointers, stale_pointer};
+use heapwood_gc::{Mutator, Site, may_find_stale_pointers, stale_pointer};
 use heapwood_os::diagnose::message::{corrupt, on_report};
 
 /// Ends the process if a heap in verify mode knows that the object at an address was freed; returns the address.
@@ -16,6 +16,19 @@ pub extern "C" fn hw_check(object: *const c_void) -> *mut c_void {
         corrupt(format_args!("a pointer leads to {stale}"));
     }
     object.cast_mut()
+}
+
+/// Notes where an object was made; returns the object.
+///
+/// # Safety
+/// 1. `m` is attached, and belongs to the calling thread; `place` ends with a zero byte, and stays as long as the process lives.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn hw_made(m: &Mutator, object: *mut u8, place: *const c_char) -> *mut u8 {
+    if let Some(made) = NonNull::new(object) {
+        // SAFETY: contract 1.
+        m.note_site(made, unsafe { Site::called(place) });
+    }
+    object
 }
 
 /// The header's `hw_report_fn`.

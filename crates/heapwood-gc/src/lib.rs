@@ -83,5 +83,5 @@ pub use roots::heap_roots::HeapRoots;
 pub use roots::{ClientRoots, CollectionPhases, Frame, Frames, Handle, RootToken, StackGiven, StackRef};
 pub use settings::environment::VARIABLE;
 pub use settings::options::{Config, OPTIONS, OptionInfo};
-pub use state::{AmbiguousWords, FreedBy, Interruption, ShadeCounts};
+pub use state::{AmbiguousWords, FreedBy, Interruption, ShadeCounts, Site};
 pub use weak::tables::WeakEntry;

@@ -38,6 +38,8 @@ pub(crate) const STORE_LOG: LockRank = 25;
 pub(crate) const WEAK_KEYS: LockRank = 26;
 /// The table of links.
 pub(crate) const LINKS: LockRank = 27;
+/// The places where objects were made, in verify mode.
+pub(crate) const SITES: LockRank = 28;
 /// The client's lock.
 pub(crate) const CLIENT: LockRank = 30;
 /// A table of the client. A thread takes it while it holds the other, so a fork finds it free.
@@ -65,6 +67,7 @@ pub(crate) const HELD_BY_FORK: u64 = heapwood_heap::lock_order::HELD_BY_FORK
         STORE_LOG,
         WEAK_KEYS,
         LINKS,
+        SITES,
         CLIENT,
         ARENA_LOG,
     ]);

@@ -2,8 +2,9 @@
 //! them; in others nothing of it is left. Invariant: without a heap in verify mode each costs one more test.
 
 use core::any::type_name;
+use core::panic::Location;
 use core::ptr::NonNull;
-use heapwood_gc::{Mutator, is_in_verified_heap, may_find_stale_pointers, stale_pointer};
+use heapwood_gc::{Mutator, Site, is_in_verified_heap, may_find_stale_pointers, stale_pointer};
 use heapwood_heap::{Address, CLOBBER, ShapeId};
 
 /// Panics if the object was freed, as far as a heap in verify mode knows.
@@ -34,6 +35,15 @@ fn look(object: NonNull<u8>, name: &str) {
 pub(crate) fn name<T>(raw: &Mutator, shape: ShapeId) {
     if cfg!(debug_assertions) && may_find_stale_pointers() {
         raw.heap().types().name(shape, type_name::<T>());
+    }
+}
+
+/// Tells the heap where an object was made: where the first function was called that tracks its callers.
+#[inline(always)]
+#[cfg_attr(debug_assertions, track_caller)]
+pub(crate) fn made<T>(raw: &Mutator, object: NonNull<T>) {
+    if cfg!(debug_assertions) && may_find_stale_pointers() {
+        raw.note_site(object.cast(), Site::of(Location::caller()));
     }
 }
 

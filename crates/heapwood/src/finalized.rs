@@ -100,10 +100,12 @@ impl Mutator {
     ///
     /// # Panics
     /// As [`Mutator::alloc`], also inside [`Mutator::blocking`].
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc_finalized<T: Send + 'static>(&self, value: T) -> Result<Gc<Finalized<T>>, (Refusal, T)> {
         self.alloc_for(FinalizerQueue::default(), value)
     }
 
+    #[cfg_attr(debug_assertions, track_caller)]
     fn alloc_for<T: Send + 'static>(
         &self,
         queue: FinalizerQueue,
@@ -267,6 +269,7 @@ impl DropQueue {
     ///
     /// # Panics
     /// If the queue is another heap's; also as there.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc<T: Send + 'static>(&self, m: &Mutator, value: T) -> Result<Gc<Finalized<T>>, (Refusal, T)> {
         m.alloc_for(self.queue_of(m), value)
     }

@@ -40,6 +40,7 @@ impl Mutator {
     ///
     /// # Panics
     /// As [`Mutator::alloc`].
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc_str(&self, text: &str) -> Gc<GcStr> {
         match self.try_alloc_str(text) {
             Ok(text) => text,
@@ -51,6 +52,7 @@ impl Mutator {
     ///
     /// # Errors
     /// As [`Mutator::try_alloc`].
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn try_alloc_str(&self, text: &str) -> Result<Gc<GcStr>, AllocError> {
         let bytes = self.try_alloc_copy(text.as_bytes())?;
         // SAFETY: a GcStr is a transparent slice of bytes, which here are those of a text.

@@ -90,6 +90,7 @@ impl Mutator {
     /// If there is no memory, after calling the hook of [`Heap::on_alloc_error`]. [`Mutator::try_alloc`] returns an
     /// error instead.
     #[inline(always)]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc<T: Trace>(&self, value: T) -> Gc<T> {
         if const { Kind::<T>::CELL != 0 } {
             let shape = match const { Kind::<T>::SHAPE } {
@@ -111,6 +112,7 @@ impl Mutator {
             unsafe {
                 cell.cast::<T>().write(value);
                 buffer.commit(cell, const { Kind::<T>::CELL });
+                checked::made(self.raw(), cell);
                 return Gc::from_raw(cell.cast());
             }
         }
@@ -120,6 +122,7 @@ impl Mutator {
     /// The slow path of [`Mutator::alloc`] for small values, and the path of large ones.
     #[cold]
     #[inline(never)]
+    #[cfg_attr(debug_assertions, track_caller)]
     fn alloc_or_fail<T: Trace>(&self, value: T) -> Gc<T> {
         match self.try_alloc(value) {
             Ok(object) => object,
@@ -132,6 +135,7 @@ impl Mutator {
     /// # Errors
     /// The live objects leave no room under the heap's limit or in its reservation, or the kernel has no memory.
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn try_alloc<T: Trace>(&self, value: T) -> Result<Gc<T>, AllocError> {
         let shape = match const { Kind::<T>::SHAPE } {
             Some(shape) => shape,
@@ -144,10 +148,12 @@ impl Mutator {
             unsafe {
                 cell.cast::<T>().write(value);
                 self.raw().buffer(shape).commit(cell, const { Kind::<T>::CELL });
+                checked::made(self.raw(), cell);
                 Ok(Gc::from_raw(cell.cast()))
             }
         } else {
             let object = self.raw().allocate_large(shape, Kind::<T>::BYTES, false)?;
+            checked::made(self.raw(), object);
             // SAFETY: the object is new, large enough and aligned; until the value is in it its pointer words are 0.
             unsafe {
                 object.cast::<T>().write(value);
@@ -177,6 +183,7 @@ impl Mutator {
     ///
     /// # Panics
     /// As [`Mutator::alloc`].
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc_slice<T: Trace>(&self, len: usize, element: impl FnMut(usize) -> T) -> Gc<Slice<T>> {
         match self.try_alloc_slice(len, element) {
             Ok(slice) => slice,
@@ -188,12 +195,14 @@ impl Mutator {
     ///
     /// # Errors
     /// As [`Mutator::try_alloc`].
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn try_alloc_slice<T: Trace>(
         &self,
         len: usize,
         mut element: impl FnMut(usize) -> T,
     ) -> Result<Gc<Slice<T>>, AllocError> {
         let slice = self.empty_slice::<T>(len)?;
+        checked::made(self.raw(), slice);
         let items = Slice::items(slice);
         for i in 0..len {
             let value = element(i);
@@ -215,6 +224,7 @@ impl Mutator {
     ///
     /// # Panics
     /// As [`Mutator::alloc`].
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc_copy<T: NoPointers + Copy>(&self, elements: &[T]) -> Gc<Slice<T>> {
         match self.try_alloc_copy(elements) {
             Ok(slice) => slice,
@@ -227,8 +237,10 @@ impl Mutator {
     /// # Errors
     /// As [`Mutator::try_alloc`].
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn try_alloc_copy<T: NoPointers + Copy>(&self, elements: &[T]) -> Result<Gc<Slice<T>>, AllocError> {
         let slice = self.empty_slice::<T>(elements.len())?;
+        checked::made(self.raw(), slice);
         // SAFETY: the slice is new and has room for as many elements; then all are written.
         unsafe {
             Slice::items(slice).copy_from_nonoverlapping(elements.as_ptr(), elements.len());

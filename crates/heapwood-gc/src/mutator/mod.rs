@@ -48,7 +48,7 @@ use crate::error::Misuse;
 use crate::finalizers::calls::FinalizerCalls;
 use crate::inject::Fault;
 use crate::roots::{Frames, ThreadRoots, ThreadStack};
-use crate::state::State;
+use crate::state::{Site, State};
 use core::cell::{Cell, UnsafeCell};
 use core::mem::offset_of;
 use core::ops::Range;
@@ -255,6 +255,16 @@ impl Mutator {
     /// thread-local value first nobody knows. A client forgets the mutator's address there. `f` uses no heap.
     pub fn at_leave(&self, f: fn()) {
         self.farewell.set(Some(f));
+    }
+
+    /// In verify mode: notes where an object was made, for reports.
+    #[cold]
+    pub fn note_site(&self, object: NonNull<u8>, site: Site) {
+        // No signal of another heap may stop a thread that holds the lock of the table.
+        let _no_preempt = self.record().no_preempt();
+        if let Some(quarantine) = self.shared().quarantine() {
+            quarantine.sites().note(self.shared().space(), object.addr().get(), site);
+        }
     }
 
     /// Words for the client that attached the thread; the library does not read them.

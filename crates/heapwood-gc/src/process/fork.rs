@@ -16,7 +16,7 @@
 
 use crate::error::Refusal;
 use crate::heap::Heap;
-use crate::lock_order::{ARENA_LOG, HELD_BY_FORK, STORE_LOG, WEAK_KEYS};
+use crate::lock_order::{ARENA_LOG, HELD_BY_FORK, SITES, STORE_LOG, WEAK_KEYS};
 use crate::process::{Forks, Patience, record};
 use crate::state::barrier_bits::MARK;
 use crate::state::fork_gate::{REGISTRY, ROOTS};
@@ -54,7 +54,7 @@ impl Heap {
             last = lock.rank();
             ranks |= lock_order::set_of(&[last]);
         });
-        let optional = lock_order::set_of(&[ARENA_LOG, STORE_LOG, WEAK_KEYS]);
+        let optional = lock_order::set_of(&[ARENA_LOG, STORE_LOG, WEAK_KEYS, SITES]);
         assert_eq!(
             ranks | optional,
             HELD_BY_FORK,

@@ -17,6 +17,7 @@ mod quarantine;
 pub(crate) mod remembered;
 mod reports;
 pub(crate) mod rescan_set;
+mod sites;
 mod store_log;
 mod type_names;
 mod wakeup;
@@ -36,6 +37,7 @@ pub(crate) use posted_pause::{MarkerPause, PostedPause};
 pub use quarantine::FreedBy;
 pub(crate) use quarantine::Quarantine;
 pub(crate) use reports::Reports;
+pub use sites::Site;
 pub(crate) use store_log::StoreLog;
 pub(crate) use type_names::{TypeName, TypeNames};
 pub(crate) use wakeup::Wakeup;
@@ -235,6 +237,9 @@ impl State {
             f(keys.fork_lock());
         }
         f(self.links.fork_lock());
+        if let Some(quarantine) = &self.quarantine {
+            f(quarantine.sites().fork_lock());
+        }
     }
 
     /// The remembered set.
@@ -325,7 +330,11 @@ impl State {
 
     /// What is known of the type of an object in a span.
     pub(crate) fn type_name(&self, span: &Span, object: usize) -> TypeName {
-        self.type_names.as_ref().map_or(TypeName::default(), |names| names.of(&self.space, span, object))
+        let name =
+            self.type_names.as_ref().map_or(TypeName::default(), |names| names.of(&self.space, span, object));
+        name.made_at(
+            self.quarantine.as_ref().map_or(Site::default(), |quarantine| quarantine.sites().of(object)),
+        )
     }
 
     /// What it says of mistakes, in verify mode.

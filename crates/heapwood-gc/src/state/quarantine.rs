@@ -4,6 +4,7 @@
 //! Invariant: the words of a kept cell say who freed it as long as the cell has its freed bit, except between a program's free and the
 //! next full collection.
 
+use super::sites::Sites;
 use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
@@ -65,6 +66,7 @@ pub(crate) struct Quarantine {
     /// The oldest collection of which something is kept.
     oldest: AtomicU32,
     sanitizer: Option<AddressSanitizer>,
+    sites: Sites,
     /// The bytes that are kept, and those that the program has freed since the last full collection.
     kept: AtomicUsize,
     freed: AtomicUsize,
@@ -83,9 +85,15 @@ impl Quarantine {
             bytes_of,
             oldest: AtomicU32::new(1),
             sanitizer: AddressSanitizer::find(),
+            sites: Sites::new(kernel, space)?,
             kept: AtomicUsize::new(0),
             freed: AtomicUsize::new(0),
         })
+    }
+
+    /// Where objects were made.
+    pub(crate) fn sites(&self) -> &Sites {
+        &self.sites
     }
 
     /// Notes that the program has freed so many bytes.
@@ -162,6 +170,8 @@ impl Quarantine {
                     let by = if is_programs { FreedBy::Program } else { FreedBy::Collection(number.into()) };
                     self.set_taken(cell, Taken::new(number, by));
                     took += bytes;
+                } else {
+                    self.sites.forget(cell);
                 }
                 return number >= first;
             }
@@ -170,6 +180,7 @@ impl Quarantine {
                 self.sanitizer.inspect(|sanitizer| sanitizer.unpoison(cell, bytes));
                 check_filled(cell, bytes, taken.by());
                 self.set_taken(cell, Taken(0));
+                self.sites.forget(cell);
             }
             stays
         });
@@ -238,6 +249,6 @@ impl fmt::Display for FreedBy {
 
 impl Mapped for Quarantine {
     fn for_each_mapping(&self, f: &mut dyn FnMut(Range<usize>)) {
-        for_each_mapping_of(&[&self.taken, &self.bytes_of], f);
+        for_each_mapping_of(&[&self.taken, &self.bytes_of, &self.sites], f);
     }
 }

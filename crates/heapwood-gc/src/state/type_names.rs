@@ -1,6 +1,7 @@
 //! The names of types, for the reports of verify mode. Types of one layout share a shape, so a shape has the names of the first two
 //! that were registered, and knows whether there were more. Invariant: a name that is there never changes, and may be read at any time.
 
+use super::sites::Site;
 use core::fmt;
 use core::ops::Range;
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -75,21 +76,28 @@ impl TypeNames {
         TypeName {
             names: [0, 1].map(|number| self.name(shape, number)),
             has_more: self.word(shape, WORDS - 1).load(Ordering::Relaxed) != 0,
+            site: Site::default(),
         }
     }
 }
 
-/// What is known of an object's type. It is shown with a comma behind it, or not at all.
+/// What is known of an object: its type, and where it was made. It is shown with a comma behind it, or not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TypeName {
     names: [Option<&'static str>; NAMES],
     has_more: bool,
+    site: Site,
 }
 
 impl TypeName {
     /// Whether it has a name.
     pub(crate) fn is_known(&self) -> bool {
         self.names[0].is_some()
+    }
+
+    /// The same of an object that was made there.
+    pub(super) fn made_at(self, site: Site) -> Self {
+        TypeName { site, ..self }
     }
 }
 
@@ -100,7 +108,8 @@ impl fmt::Display for TypeName {
             ([Some(first), Some(second)], false) => write!(f, "{first} or {second}, "),
             ([Some(first), Some(second)], true) => write!(f, "{first}, {second} or another type, "),
             ([None, _], _) => Ok(()),
-        }
+        }?;
+        if self.site.is_known() { write!(f, "made at {}, ", self.site) } else { Ok(()) }
     }
 }
 

@@ -51,6 +51,7 @@ impl<'gc> Mutation<'gc> {
     /// If there is no memory, or the heap's limit is met. A collection does not come before the call of `mutate` has ended: a loop
     /// that allocates a lot [looks](Mutation::is_collection_due) whether it should return.
     #[inline(always)]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc<T: Trace>(&self, value: T) -> Gc<'gc, T> {
         Self::brand(self.mutator.alloc(value))
     }
@@ -60,6 +61,7 @@ impl<'gc> Mutation<'gc> {
     /// # Errors
     /// No memory, or the limit is met; when `mutate` has returned there may be room again.
     #[inline]
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn try_alloc<T: Trace>(&self, value: T) -> Result<Gc<'gc, T>, AllocError> {
         self.mutator.try_alloc(value).map(Self::brand)
     }
@@ -68,6 +70,7 @@ impl<'gc> Mutation<'gc> {
     ///
     /// # Panics
     /// As [`alloc`](Mutation::alloc).
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc_slice<T: Trace>(&self, len: usize, element: impl FnMut(usize) -> T) -> Gc<'gc, Slice<T>> {
         Self::brand(self.mutator.alloc_slice(len, element))
     }
@@ -76,6 +79,7 @@ impl<'gc> Mutation<'gc> {
     ///
     /// # Errors
     /// As [`try_alloc`](Mutation::try_alloc).
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn try_alloc_slice<T: Trace>(
         &self,
         len: usize,
@@ -88,6 +92,7 @@ impl<'gc> Mutation<'gc> {
     ///
     /// # Panics
     /// As [`alloc`](Mutation::alloc).
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc_copy<T: NoPointers + Copy>(&self, elements: &[T]) -> Gc<'gc, Slice<T>> {
         Self::brand(self.mutator.alloc_copy(elements))
     }
@@ -96,6 +101,7 @@ impl<'gc> Mutation<'gc> {
     ///
     /// # Panics
     /// As [`alloc`](Mutation::alloc).
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc_str(&self, text: &str) -> Gc<'gc, GcStr> {
         Self::brand(self.mutator.alloc_str(text))
     }

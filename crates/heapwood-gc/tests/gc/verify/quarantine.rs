@@ -1,7 +1,7 @@
 //! The quarantine of verify mode: memory of freed objects is not used again soon, who freed them is known, and writes into it are found.
 
 use core::ptr::NonNull;
-use heapwood_gc::{Config, FreedBy, stale_pointer};
+use heapwood_gc::{Config, FreedBy, Site, stale_pointer};
 use heapwood_gc_testing::*;
 use std::collections::HashSet;
 use std::os::unix::process::ExitStatusExt;
@@ -56,6 +56,27 @@ fn who_freed_an_object_is_known() {
         assert_eq!(freed_by(kept + WORD), None);
         assert_eq!(heap.objects().find(dead), None);
         assert_valid(&heap);
+    }
+}
+
+/// Where an object was made is said of it as long as its memory is no other one's.
+#[test]
+fn where_an_object_was_made_is_known_until_its_memory_is_used_again() {
+    let heap = heap(CONFIG);
+    let mutator = attach(&heap);
+    let said =
+        |object| stale_pointer(NonNull::new(object as *mut u8).unwrap()).map(|stale| stale.to_string());
+    for ty in [node_type(&heap), pointer_free(&heap, 100_000)] {
+        let first = new(&mutator, ty);
+        mutator.note_site(NonNull::new(first as *mut u8).unwrap(), Site::of(core::panic::Location::caller()));
+        mutator.collect().unwrap();
+        assert!(
+            said(first).is_some_and(|said| said.starts_with("made at ") && said.contains("quarantine.rs:"))
+        );
+        while new(&mutator, ty) != first {}
+        assert_eq!(said(first), None);
+        mutator.collect().unwrap();
+        assert!(said(first).is_some_and(|said| !said.contains("made at ")));
     }
 }
 
