@@ -17,6 +17,7 @@
 //! Invariant: a thread with mutators has a value of the key; an installed handler finds the action that it replaced.
 
 pub(crate) mod checked;
+mod faults;
 pub(crate) mod fork;
 
 use crate::error::{HeapError, Refusal};
@@ -31,6 +32,7 @@ use core::mem::MaybeUninit;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering};
 use core::time::Duration;
+use faults::Faults;
 use heapwood_heap::{Address, ProtectedChunks};
 use heapwood_os::diagnose::message::report;
 use heapwood_os::process::clock::monotonic_ns;
@@ -431,17 +433,7 @@ extern "C" fn on_signal(signal: c_int, info: *mut signal::Info, context: *mut c_
     });
 }
 
-/// The program's action for a fault, before faults were explained.
-struct Faults {
-    before: UnsafeCell<MaybeUninit<Action>>,
-    are_explained: AtomicBool,
-}
-
-// SAFETY: `before` is written once, under the lock, before the handler that reads it is installed.
-unsafe impl Sync for Faults {}
-
-static FAULTS: Faults =
-    Faults { before: UnsafeCell::new(MaybeUninit::uninit()), are_explained: AtomicBool::new(false) };
+static FAULTS: Faults = Faults::new();
 
 /// Installs a handler that explains faults in heaps on standard error, and then runs the earlier action.
 ///
@@ -449,17 +441,8 @@ static FAULTS: Faults =
 /// The kernel refuses.
 pub(crate) fn explain_faults() -> Result<(), HeapError> {
     let _one = INSTALLING.lock();
-    if FAULTS.are_explained.load(Ordering::Relaxed) {
-        return Ok(());
-    }
-    // SAFETY: the lock is held, and the handler is not installed yet. It uses only what a handler of such a signal may
-    // use. The program itself raises the signal, in code that does not hold the lock of the list of heaps.
-    unsafe {
-        (*FAULTS.before.get()).write(signal::current(signal::FAULT)?);
-        signal::install(signal::FAULT, on_fault)?;
-    }
-    FAULTS.are_explained.store(true, Ordering::Relaxed);
-    Ok(())
+    // SAFETY: the lock is held. The program itself raises the signals, in code that does not hold the lock of the list of heaps.
+    unsafe { FAULTS.explain(on_fault) }
 }
 
 extern "C" fn on_fault(signal: c_int, info: *mut signal::Info, context: *mut c_void) {
@@ -472,8 +455,7 @@ extern "C" fn on_fault(signal: c_int, info: *mut signal::Info, context: *mut c_v
                 || heaps.iter().any(|heap| heap.explain_fault(address))
                 || CHECKED.explain_fault(address, registers);
         }
-        // The access is made again, and the earlier action runs. SAFETY: written before this handler was installed.
-        signal::restore(signal, unsafe { (*FAULTS.before.get()).assume_init_ref() });
+        FAULTS.go_on(signal);
     });
 }
 

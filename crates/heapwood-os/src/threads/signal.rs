@@ -204,10 +204,10 @@ pub fn unblock(signal: c_int) {
     }
 }
 
-/// The signal of an invalid memory access.
-pub const FAULT: c_int = libc::SIGSEGV;
+/// The signals of invalid memory accesses. On x86-64 the second is that of an access by rbp or rsp to what no address can be.
+pub const FAULTS: [c_int; 2] = [libc::SIGSEGV, libc::SIGBUS];
 
-/// The address whose access raised a [`FAULT`].
+/// The address whose access raised one of [`FAULTS`]; 0 if that is none.
 ///
 /// # Safety
 /// 1. `info` is what the kernel passed to the handler of that signal.

@@ -156,6 +156,24 @@ fn a_fault_behind_a_stale_pointer_is_explained() {
     ended.says("heapwood: verify: a word of freed memory (0xdbdbdbdbdbdbdbdb) is used as an address");
 }
 
+/// The same where the processor reads relative to a register of the stack, which raises another signal.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_fault_behind_a_stale_stack_register_is_explained() {
+    let ended = Child::new().run(|| {
+        let heap = heap(CONFIG);
+        let mutator = attach(&heap);
+        let object = new(&mutator, node_type(&heap));
+        mutator.collect().unwrap();
+        // SAFETY: none: the process ends here.
+        unsafe {
+            core::arch::asm!("xchg rbp, {at}", "mov {at}, [rbp + 8]", "xchg rbp, {at}", at = inout(reg) get(object, 0) => _);
+        }
+    });
+    assert_eq!(ended.status.signal(), Some(libc::SIGBUS), "{ended}");
+    ended.says("heapwood: verify: a word of freed memory (0xdbdbdbdbdbdbdbdb) is used as an address");
+}
+
 /// A large object that the program frees before any collection has seen it leaves nothing behind in the tables.
 #[test]
 fn what_is_not_kept_leaves_no_marks() {
