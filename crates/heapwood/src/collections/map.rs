@@ -111,16 +111,16 @@ impl<'gc, K: CellValue<'gc> + Eq + Hash, V: CellValue<'gc>, S: BuildHasher + Def
             Err(free) => free,
         };
         assert!(self.len() < u32::MAX as usize, "a GcMap has at most 2^32 - 1 entries");
+        // First what may fail.
+        let grows = (self.len() + 1) * 2 > self.index.len();
+        if grows {
+            self.grow(m);
+        }
         self.entries.push(m, (key, value));
         let place = place_of(hash, self.len() - 1);
         match free.and_then(|free| self.index.cells().get(free)) {
-            Some(cell) if self.len() * 2 <= self.index.len() && cell.get() == 0 => cell.set(place),
-            _ => {
-                if self.len() * 2 > self.index.len() {
-                    self.grow(m);
-                }
-                self.put(place);
-            }
+            Some(cell) if !grows && cell.get() == 0 => cell.set(place),
+            _ => self.put(place),
         }
         None
     }

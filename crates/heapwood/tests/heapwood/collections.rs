@@ -293,3 +293,22 @@ fn elements_that_are_not_there_are_refused() {
     (0..1000).for_each(|_| text.push_str(m, " more"));
     assert_eq!((before, seven, text.len()), ("", "seven", 5005));
 }
+
+/// An insertion that finds no memory leaves the map as it was.
+#[test]
+fn a_map_that_cannot_grow_stays_whole() {
+    let mut session = Session::<All>::new(SMALL.limit(4 << 20), |_| All::new()).unwrap();
+    let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        session.mutate(|m, all| {
+            (0..1 << 20).for_each(|key| _ = all.map.insert(m, m.alloc(key), Value::Number(key)))
+        });
+    }));
+    assert!(failed.is_err());
+    session.mutate(|m, all| {
+        let len = all.map.len() as u64;
+        assert!(len > 1000);
+        (0..len).for_each(|key| assert_eq!(all.map.get(&key).map(Value::number), Some(key)));
+        (0..len).for_each(|key| assert_eq!(all.map.remove(m, &key).map(Value::number), Some(key)));
+        assert!(all.map.is_empty() && all.map.iter().next().is_none());
+    });
+}
