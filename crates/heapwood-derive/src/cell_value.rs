@@ -1,6 +1,6 @@
 //! The output of `#[derive(CellValue)]`: the implementation for each brand that all fields have.
 
-use crate::{attributes, fields};
+use crate::{attributes, exhaustive, fields};
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::{DeriveInput, Result, parse_quote};
@@ -17,9 +17,21 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
         clause.predicates.push(parse_quote!(#ty: #krate::CellValue<'__gc>));
     }
     let (generics, _, clause) = generics.split_for_impl();
+    let exhaustive = exhaustive::check(input);
     Ok(quote! {
-        // SAFETY: every field has this brand.
+        // SAFETY: every field has this brand, and there are no others, as the pattern in the constant checks.
         #[automatically_derived]
         unsafe impl #generics #krate::CellValue<'__gc> for #name #arguments #clause {}
+        const _: () = {
+            trait FieldsHaveTheBrand<'__gc> {
+                const CHECKED: ();
+            }
+            #[automatically_derived]
+            impl #generics FieldsHaveTheBrand<'__gc> for #name #arguments #clause {
+                const CHECKED: () = {
+                    let _ = #exhaustive;
+                };
+            }
+        };
     })
 }

@@ -44,9 +44,10 @@ use syn::{DeriveInput, Error, parse_macro_input};
 ///   the derive does not see their output. Write the derive below them.
 ///
 /// # Attributes
-/// They hold for the three derives.
+/// They hold for all derives.
 ///
 /// - `#[trace(crate = path)]` on the type: where the crate `heapwood` is, if a dependency renames it or another crate passes it on.
+///   It is taken at its word: a module that only looks like heapwood can make a derive wrong.
 /// - `#[trace(skip)]` on a field: its type holds no `Gc`, though it does not implement `Trace`, such as a plain type of another crate. The
 ///   compiler checks it: the type has to be `Send + 'static`, which a `Gc` is not (nor is a reference to one, or anything weak), and
 ///   may not need a drop. For `Shared` it is `Sync`, too. So a skipped field cannot hide a `Gc` from the collector, and needs no `unsafe`; there is no attribute

@@ -2,7 +2,7 @@
 //! concurrent collector sees the old pointer or the new one. Of one pointer stores release and loads acquire: a thread that reads it
 //! sees the object as it was when the pointer was stored. A value of several words is stored word by word, and is for one thread.
 
-use crate::access::Access;
+use crate::access::{Access, mutator};
 use crate::checked;
 use crate::gc::Gc;
 use crate::shared::Shared;
@@ -47,7 +47,7 @@ mod sealed {
 pub(crate) use sealed::OnePointer;
 
 impl<T> OnePointer for Gc<'_, T> {}
-impl<P: OnePointer> OnePointer for Option<P> {}
+impl<T> OnePointer for Option<Gc<'_, T>> {}
 
 /// The word that a pointer is.
 #[inline(always)]
@@ -176,15 +176,15 @@ impl<V: Trace + Copy> GcCell<V> {
             // SAFETY: the cell is one thread's, and the collector does not look at it.
             return unsafe { self.value.get().write(value) };
         }
-        let barrier = m.mutator().raw().barrier();
+        let barrier = mutator(m).raw().barrier();
         if const { Self::IS_ONE_WORD } {
             // SAFETY: the type has the size of a word, which is a pointer or zero.
             let word = unsafe { core::mem::transmute_copy(&value) };
-            checked::store(m.mutator().raw(), self.slot() as usize, word);
+            checked::store(mutator(m).raw(), self.slot() as usize, word);
             // SAFETY: the slot is a word of an object, or of a value that is not yet in the heap; the value is a pointer it may hold.
             return unsafe { barrier.write_inside(self.slot(), Address::new(word)) };
         }
-        checked::store(m.mutator().raw(), self.slot() as usize, 0);
+        checked::store(mutator(m).raw(), self.slot() as usize, 0);
         if barrier.is_off() {
             publication::publish();
             // SAFETY: the cell is one thread's, and while the barrier is off nobody reads beside it.

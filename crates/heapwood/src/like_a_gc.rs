@@ -18,6 +18,7 @@ macro_rules! like_a_gc {
         }
 
         impl<$($generics),*> $crate::gc_cell::OnePointer for $type<'_, $($generics),*> {}
+        impl<$($generics),*> $crate::gc_cell::OnePointer for Option<$type<'_, $($generics),*>> {}
         // SAFETY: its one pointer.
         unsafe impl<'gc, $($generics),*> $crate::gc_cell::CellValue<'gc> for $type<'gc, $($generics),*> {}
 

@@ -1,7 +1,7 @@
 //! Weak references and ephemerons. Both are objects of the heap, which a value of these types points to, so they live where a
 //! [`Gc`] may. Invariant: what they return is alive, and a `Gc` from then on.
 
-use crate::access::Access;
+use crate::access::{Access, mutator};
 use crate::gc::Gc;
 use crate::like_a_gc::{Marker, like_a_gc};
 use crate::mutator::Mutator;
@@ -126,7 +126,7 @@ impl<'gc, K, V> Ephemeron<'gc, K, V> {
     }
 
     fn make(m: &impl Access<'gc>, key: Gc<'gc, K>, value: usize) -> Self {
-        let m = m.mutator();
+        let m = mutator(m);
         // SAFETY: the stack, which the collector scans, has key and value during the call; or nothing is collected.
         let made = unsafe { m.raw().ephemeron(Gc::start(key), value) };
         core::hint::black_box(key);
@@ -140,7 +140,7 @@ impl<'gc, K, V> Ephemeron<'gc, K, V> {
     #[inline]
     pub fn key(self, m: &impl Access<'gc>) -> Option<Gc<'gc, K>> {
         // SAFETY: it was made with a `Gc<K>` for its key.
-        unsafe { found(m.mutator().raw().ephemeron_key(self.ptr)) }
+        unsafe { found(mutator(m).raw().ephemeron_key(self.ptr)) }
     }
 
     /// The value; `None` if the key is dead.
@@ -150,7 +150,7 @@ impl<'gc, K, V> Ephemeron<'gc, K, V> {
     #[inline]
     pub fn value(self, m: &impl Access<'gc>) -> Option<Gc<'gc, V>> {
         // SAFETY: it was made with a `Gc<V>` for its value, and has been given no other since.
-        unsafe { found(m.mutator().raw().ephemeron_value(self.ptr)) }
+        unsafe { found(mutator(m).raw().ephemeron_value(self.ptr)) }
     }
 
     /// Changes the value; false if the key is dead.
@@ -159,7 +159,7 @@ impl<'gc, K, V> Ephemeron<'gc, K, V> {
     /// As [`Weak::get`].
     pub fn set_value(self, m: &impl Access<'gc>, value: Gc<'gc, V>) -> bool {
         // SAFETY: an object of the heap.
-        match unsafe { m.mutator().raw().set_ephemeron_value(self.ptr, Gc::as_ptr(value) as usize) } {
+        match unsafe { mutator(m).raw().set_ephemeron_value(self.ptr, Gc::as_ptr(value) as usize) } {
             Ok(is_there) => is_there,
             Err(error) => panic!("{error}"),
         }

@@ -1,7 +1,7 @@
 //! Weak maps and sets: tables that keep none of their keys alive. They are objects of the heap, as [`Gc`] is a pointer to one, and
 //! may be shared by threads. Invariant: what they return is alive, and a `Gc` from then on.
 
-use crate::access::Access;
+use crate::access::{Access, mutator};
 use crate::gc::Gc;
 use crate::like_a_gc::{Marker, like_a_gc};
 use crate::mutator::Mutator;
@@ -80,7 +80,7 @@ impl Mutator {
 impl<'gc, K, V> WeakMap<'gc, K, V> {
     /// As [`Mutator::weak_map`].
     pub(crate) fn new(m: &impl Access<'gc>) -> Self {
-        let m = m.mutator();
+        let m = mutator(m);
         WeakMap { table: m.done(m.raw().weak_table()), _marker: PhantomData }
     }
 
@@ -89,7 +89,7 @@ impl<'gc, K, V> WeakMap<'gc, K, V> {
     /// # Panics
     /// Inside [`Mutator::blocking`], and with a mutator of another heap; so the others.
     pub fn get(self, m: &impl Access<'gc>, key: Gc<'gc, K>) -> Option<Gc<'gc, V>> {
-        let m = m.mutator();
+        let m = mutator(m);
         let value = m.done(m.raw().weak_table_get(self.table, Gc::start(key))).flatten();
         // SAFETY: the table has values that were `Gc<V>`s.
         value.map(|value| unsafe { Gc::from_raw(value.cast()) })
@@ -100,7 +100,7 @@ impl<'gc, K, V> WeakMap<'gc, K, V> {
     /// # Panics
     /// Also as [`Mutator::alloc`], and if the key lies in an arena.
     pub fn insert(self, m: &impl Access<'gc>, key: Gc<'gc, K>, value: Gc<'gc, V>) -> bool {
-        let m = m.mutator();
+        let m = mutator(m);
         // SAFETY: the stack, which the collector scans, has all three during the call.
         let set = unsafe { m.raw().weak_table_set(self.table, Gc::start(key), Gc::as_ptr(value) as usize) };
         core::hint::black_box((self.table, key, value));
@@ -109,13 +109,13 @@ impl<'gc, K, V> WeakMap<'gc, K, V> {
 
     /// Removes a key; whether the map had it.
     pub fn remove(self, m: &impl Access<'gc>, key: Gc<'gc, K>) -> bool {
-        let m = m.mutator();
+        let m = mutator(m);
         m.done(m.raw().weak_table_remove(self.table, Gc::start(key)))
     }
 
     /// The number of keys that no collection has found dead. It looks at all places.
     pub fn len(self, m: &impl Access<'gc>) -> usize {
-        let m = m.mutator();
+        let m = mutator(m);
         m.done(m.raw().weak_table_len(self.table))
     }
 
@@ -126,7 +126,7 @@ impl<'gc, K, V> WeakMap<'gc, K, V> {
 
     /// Calls `f` with each key and its value. What `f` inserts may be seen or not, and then others twice.
     pub fn for_each(self, m: &impl Access<'gc>, mut f: impl FnMut(Gc<'gc, K>, Gc<'gc, V>)) {
-        let m = m.mutator();
+        let m = mutator(m);
         let mut position = 0;
         while let Some((key, value)) = m.done(m.raw().weak_table_next(self.table, &mut position)) {
             if let Some(value) = value {
@@ -140,7 +140,7 @@ impl<'gc, K, V> WeakMap<'gc, K, V> {
 impl<'gc, T: Hash + Eq> WeakSet<'gc, T> {
     /// As [`Mutator::weak_set`].
     pub(crate) fn new(m: &impl Access<'gc>) -> Self {
-        let m = m.mutator();
+        let m = mutator(m);
         WeakSet { table: m.done(m.raw().weak_table()), _marker: PhantomData }
     }
 
@@ -156,7 +156,7 @@ impl<'gc, T: Hash + Eq> WeakSet<'gc, T> {
     /// # Panics
     /// As [`WeakMap::insert`].
     pub fn intern(self, m: &impl Access<'gc>, object: Gc<'gc, T>) -> Gc<'gc, T> {
-        let m = m.mutator();
+        let m = mutator(m);
         // SAFETY: the stack has table and object during the call; a candidate is alive, and was a `Gc<T>`.
         let found = unsafe {
             let is_equal = |candidate: NonNull<u8>| *candidate.cast::<T>().as_ref() == *object;
@@ -172,7 +172,7 @@ impl<'gc, T: Hash + Eq> WeakSet<'gc, T> {
     /// # Panics
     /// As [`WeakMap::get`].
     pub fn find(self, m: &impl Access<'gc>, value: &T) -> Option<Gc<'gc, T>> {
-        let m = m.mutator();
+        let m = mutator(m);
         // SAFETY: a candidate is alive, and was a `Gc<T>`.
         let is_equal = |candidate: NonNull<u8>| unsafe { *candidate.cast::<T>().as_ref() == *value };
         let found = m.done(m.raw().weak_table_find(self.table, Self::hash(value), is_equal));
@@ -182,7 +182,7 @@ impl<'gc, T: Hash + Eq> WeakSet<'gc, T> {
 
     /// The number of objects that no collection has found dead. It looks at all places.
     pub fn len(self, m: &impl Access<'gc>) -> usize {
-        let m = m.mutator();
+        let m = mutator(m);
         m.done(m.raw().weak_table_len(self.table))
     }
 

@@ -343,6 +343,9 @@ impl Mutator {
     }
 
     fn collect_now(&self, kind: Collection) -> Result<(), Misuse> {
+        if self.defers() {
+            return Err(Misuse::CollectionsOff(1));
+        }
         match self.heap().collect_if(self, || true, Cause::Program(kind))? {
             true => Ok(()),
             false => Err(self.heap().refusal()),

@@ -61,6 +61,10 @@ impl Mutator {
     ) -> Result<R, AllocError> {
         self.check()?;
         let state = self.shared();
+        if self.is_thread_asked_to_stop() {
+            // In another heap: nobody but this thread makes a pause here.
+            self.safepoint_slow();
+        }
         loop {
             let _no_preempt = self.record().no_preempt();
             match attempt() {

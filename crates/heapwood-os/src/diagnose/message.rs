@@ -87,8 +87,14 @@ pub fn report(text: fmt::Arguments<'_>) {
     if !hook.is_null() {
         // SAFETY: `on_report` stores nothing but such functions.
         let hook = unsafe { core::mem::transmute::<*mut (), ReportHook>(hook) };
-        hook(message.as_str());
+        call(hook, message.as_str());
     }
+}
+
+/// Calls it; a panic in it ends the process, for nothing unwinds through a collection.
+#[expect(improper_ctypes_definitions, reason = "it is not called from C")]
+extern "C" fn call(hook: ReportHook, text: &str) {
+    hook(text);
 }
 
 /// Reports a corrupt heap and aborts the process, since a corrupt heap must not be used any further.

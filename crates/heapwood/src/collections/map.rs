@@ -131,15 +131,20 @@ impl<'gc, K: CellValue<'gc> + Eq + Hash, V: CellValue<'gc>, S: BuildHasher + Def
         K: Borrow<Q>,
     {
         let Found { place, entry } = self.find(hash_of::<S>(key), key).ok()?;
-        self.vacate(place);
-        let (removed, last) = (self.entries.swap_remove(m, entry), self.len());
-        if entry != last {
-            // The place of the entry that has moved.
-            let index = self.index.cells();
-            let hash = hash_of::<S>(&self.entries.get(entry)?.0);
-            let place = places(index.len(), hash).find(|&at| entry_of(index[at].get()) == Some(last))?;
-            index[place].set(place_of((index[place].get() >> 32) as u32, entry));
+        let last = self.len().checked_sub(1)?;
+        // The entry that will move, and its place. The hash is a key's own function, so it comes before the first change.
+        let hash = hash_of::<S>(&self.entries.get(last)?.0);
+        let index = self.index.cells();
+        let is_of =
+            |place: usize, entry| index.get(place).is_some_and(|place| entry_of(place.get()) == Some(entry));
+        let moved = places(index.len(), hash).find(|&at| is_of(at, last))?;
+        // The comparison may have changed the map.
+        if !is_of(place, entry) {
+            return None;
         }
+        index[moved].set(place_of((index[moved].get() >> 32) as u32, entry));
+        let removed = self.entries.swap_remove(m, entry);
+        self.vacate(place);
         Some(removed.1)
     }
 

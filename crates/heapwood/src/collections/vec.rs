@@ -1,6 +1,6 @@
 //! Elements that grow. Invariants: the first `len` slots are initialised; the others are zero where they may hold pointers.
 
-use crate::access::Access;
+use crate::access::{Access, mutator};
 use crate::gc::Gc;
 use crate::gc_cell::{CellValue, GcCell};
 use crate::slice::Slice;
@@ -235,9 +235,9 @@ impl<'gc, T: CellValue<'gc>> GcVec<'gc, T> {
         self.slots.set(m, None);
     }
 
-    /// The elements. What is appended meanwhile comes, too.
+    /// The elements, as many as there are now, each as it is when it comes.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = T> + use<'_, 'gc, T> {
-        Iter { vec: self, front: 0, back: usize::MAX }
+        Iter { vec: self, front: 0, back: self.len() }
     }
 
     /// Appends a copy of elements without pointers. May collect.
@@ -253,7 +253,7 @@ impl<'gc, T: CellValue<'gc>> GcVec<'gc, T> {
             let free = slots.as_ptr().cast_mut().cast::<T>();
             // SAFETY: there is room for so many more, and the collector does not look at them.
             unsafe { free.add(self.len()).copy_from_nonoverlapping(values.as_ptr(), values.len()) };
-            self.len.set(self.len() + values.len());
+            self.len.set(self.len().checked_add(values.len()).expect("fewer elements than addresses"));
         }
     }
 
@@ -312,13 +312,13 @@ impl<'gc, T: CellValue<'gc>> GcVec<'gc, T> {
 
     /// A new slice of slots.
     fn room(m: &impl Access<'gc>, capacity: usize) -> Result<Gc<'gc, Slots<T>>, AllocError> {
-        let slots = m.mutator().empty_slice::<GcCell<Slot<T>>>(capacity)?;
+        let slots = mutator(m).empty_slice::<GcCell<Slot<T>>>(capacity)?;
         // SAFETY: a new slice, whose elements are any memory, or zero if they may hold pointers; it is of this heap.
         Ok(unsafe { Gc::from_raw(slots) })
     }
 
     fn or_fail<R>(&self, m: &impl Access<'gc>, made: Result<R, AllocError>) -> R {
-        made.unwrap_or_else(|error| m.mutator().fail(error))
+        made.unwrap_or_else(|error| mutator(m).fail(error))
     }
 }
 

@@ -60,7 +60,7 @@ pub use crate::weak_map::{WeakMap, WeakSet};
 pub use heapwood_derive::Rootable;
 pub use mutation::Mutation;
 
-use crate::access::Access;
+use crate::access::mutator;
 use crate::attach::Attached;
 use crate::heap::Heap;
 use crate::root::Root;
@@ -122,7 +122,7 @@ fn deferred<T>(attached: &Attached, f: impl for<'gc> FnOnce(&'gc Mutation<'gc>) 
 /// A root with this value.
 fn rooted<'gc, R: Rootable>(m: &Mutation<'gc>, value: R::At<'gc>) -> Root<R::At<'static>> {
     let object = m.alloc(value);
-    let m = Access::mutator(m);
+    let m = mutator(m);
     // SAFETY: the object is alive. Its type with another lifetime has the same layout, and a root's pointer is read in
     // `root_of` alone.
     m.root(unsafe { crate::unbranded::Gc::from_raw(NonNull::new_unchecked(Gc::as_ptr(object).cast())) })
@@ -132,7 +132,7 @@ fn rooted<'gc, R: Rootable>(m: &Mutation<'gc>, value: R::At<'gc>) -> Root<R::At<
 fn root_of<'gc, R: Rootable>(m: &'gc Mutation<'gc>, root: &Root<R::At<'static>>) -> &'gc R::At<'gc> {
     // SAFETY: the root was made by `rooted` of an object of this type but for the lifetime, and keeps it alive; no root is replaced before
     // `'gc` ends.
-    unsafe { &*Gc::as_ptr(root.get(Access::mutator(m))).cast() }
+    unsafe { &*Gc::as_ptr(root.get(mutator(m))).cast() }
 }
 
 impl<R: Rootable> Session<R> {

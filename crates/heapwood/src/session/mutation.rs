@@ -16,7 +16,7 @@ use heapwood_gc::AllocError;
 impl sealed::Sealed for Mutation<'_> {}
 impl<'gc> Access<'gc> for Mutation<'gc> {
     #[inline(always)]
-    fn mutator(&self) -> &Mutator {
+    fn mutator(&self, _: sealed::Token) -> &Mutator {
         &self.mutator
     }
 }

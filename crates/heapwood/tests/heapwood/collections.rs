@@ -234,6 +234,9 @@ impl PartialEq for Meddler {
             heap.with_mutator(|m| {
                 self.0.set(m, None);
                 map.clear(m);
+                if self.1.is_multiple_of(2) {
+                    (0..self.1).for_each(|number| _ = map.insert(m, Meddler(self.0, number), number));
+                }
                 (0..100).for_each(|_| _ = m.alloc([0u64; 1000]));
                 self.0.set(m, Some(map));
             })
@@ -286,6 +289,9 @@ fn elements_that_are_not_there_are_refused() {
     assert_eq!(panic_message(|| _ = vec.set(m, 3, 1)), "the index is 3 but the length is 3");
     assert_eq!(panic_message(|| _ = vec.remove(m, 7)), "the index is 7 but the length is 3");
     assert_eq!(panic_message(|| vec.insert(m, 4, 1)), "the index is 4 but the length is 3");
+    // What an iteration appends is not its own.
+    vec.extend(m, vec.iter());
+    assert!(vec.iter().rev().eq([2, 1, 0, 2, 1, 0]));
     let text = m.alloc(GcString::new());
     let before = &**text;
     text.push_str(m, "seven");

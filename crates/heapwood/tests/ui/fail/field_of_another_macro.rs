@@ -1,6 +1,6 @@
 // An attribute macro below a derive changes the type after the derive has seen it.
 use becomes::becomes;
-use heapwood::{Gc, NoPointers, Shared, Trace};
+use heapwood::{CellValue, Gc, NoPointers, Shared, Trace};
 
 #[derive(Trace)]
 #[becomes(struct Linked { id: u64, link: Option<Gc<[u64; 2]>> })]
@@ -57,5 +57,11 @@ struct Plain {
 #[derive(Shared)]
 #[becomes(#[derive(Trace)] struct Counter(u64, core::cell::Cell<u64>);)]
 struct Counter(u64);
+
+#[derive(CellValue)]
+#[becomes(#[derive(Trace, Clone, Copy)] struct Value { id: u64, link: Option<Gc<u64>> })]
+struct Value {
+    id: u64,
+}
 
 fn main() {}

@@ -1,5 +1,5 @@
 use core::cell::Cell;
-use heapwood::{Gc, Shared, Trace};
+use heapwood::{Gc, GcCell, Shared, Trace};
 
 #[derive(Trace, Shared)]
 struct Counter {
@@ -15,5 +15,9 @@ enum Leads {
     Nowhere,
     There(Gc<Private>),
 }
+
+// Two words, which no thread reads as one.
+#[derive(Trace, Shared)]
+struct Nested(GcCell<Option<Option<Gc<u64>>>>);
 
 fn main() {}
