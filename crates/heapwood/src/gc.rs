@@ -1,8 +1,8 @@
 //! A pointer to an object in a heap, with the brand of a session: `'gc` is one call of `Session::mutate`, or `'static` for heaps
 //! without a session, where the crate's `Gc` leaves it out. Invariant: a `Gc<T>` that safe code can reach points to the start of a live
 //! `T`; it is never null, and never leaves the thread, because the collector finds it on that thread's stack. It is
-//! one word and `Copy`, and costs nothing to make, copy or forget: objects never move, and stacks are scanned
-//! conservatively.
+//! one word and `Copy`, and costs nothing to make, copy or forget: objects never move, and where there is no session
+//! stacks are scanned conservatively.
 
 use crate::checked;
 use crate::shared::Shared;

@@ -132,14 +132,14 @@ impl<'gc, K: CellValue<'gc> + Eq + Hash, V: CellValue<'gc>, S: BuildHasher + Def
     {
         let Found { place, entry } = self.find(hash_of::<S>(key), key).ok()?;
         let last = self.len().checked_sub(1)?;
-        // The entry that will move, and its place. The hash is a key's own function, so it comes before the first change.
+        // The entry that will move, and its place. The hash is the program's function, so it comes before the first change.
         let hash = hash_of::<S>(&self.entries.get(last)?.0);
         let index = self.index.cells();
         let is_of =
             |place: usize, entry| index.get(place).is_some_and(|place| entry_of(place.get()) == Some(entry));
         let moved = places(index.len(), hash).find(|&at| is_of(at, last))?;
-        // The comparison may have changed the map.
-        if !is_of(place, entry) {
+        // The comparison, or the hash, may have changed the map.
+        if !is_of(place, entry) || self.len() != last + 1 {
             return None;
         }
         index[moved].set(place_of((index[moved].get() >> 32) as u32, entry));

@@ -71,7 +71,7 @@ impl<'gc, T: CellValue<'gc>> GcVec<'gc, T> {
         let vec = Self::new();
         if capacity > 0 {
             // A new value that nothing leads to: the pointer is on the stack, as that of any object that is not stored yet.
-            vec.slots.set(m, Some(vec.or_fail(m, Self::room(m, capacity))));
+            vec.slots.set(m, Some(or_fail(m, Self::room(m, capacity))));
         }
         vec
     }
@@ -132,7 +132,7 @@ impl<'gc, T: CellValue<'gc>> GcVec<'gc, T> {
     #[inline]
     pub fn push(&self, m: &impl Access<'gc>, value: T) {
         if self.len() == self.capacity() {
-            self.or_fail(m, self.try_reserve(m, 1));
+            or_fail(m, self.try_reserve(m, 1));
         }
         self.store(m, self.len(), value);
         self.len.set(self.len() + 1);
@@ -185,10 +185,9 @@ impl<'gc, T: CellValue<'gc>> GcVec<'gc, T> {
         }
         self.push(m, value);
         for at in (index + 1..self.len()).rev() {
-            let [before, here] = [at - 1, at].map(|at| self.get(at).expect("it is there"));
-            self.store(m, at, before);
-            self.store(m, at - 1, here);
+            self.store(m, at, self.get(at - 1).expect("it is there"));
         }
+        self.store(m, index, value);
     }
 
     /// Takes the element at `index` out, and moves those behind it.
@@ -248,7 +247,7 @@ impl<'gc, T: CellValue<'gc>> GcVec<'gc, T> {
     where
         T: NoPointers,
     {
-        self.or_fail(m, self.try_reserve(m, values.len()));
+        or_fail(m, self.try_reserve(m, values.len()));
         if let Some(slots) = self.slots.get() {
             let free = slots.as_ptr().cast_mut().cast::<T>();
             // SAFETY: there is room for so many more, and the collector does not look at them.
@@ -277,10 +276,9 @@ impl<'gc, T: CellValue<'gc>> GcVec<'gc, T> {
     where
         T: NoPointers,
     {
-        // SAFETY: the first `len` slots are initialised, and stay where they are, as in `slot`.
-        self.slots.get().map_or(&[], |slots| unsafe {
-            core::slice::from_raw_parts((*Gc::as_ptr(slots)).as_ptr().cast(), self.len())
-        })
+        let cells: *const [Cell<T>] = self.cells();
+        // SAFETY: a cell has the layout of its content, which does not change (contract 1).
+        unsafe { &*(cells as *const [T]) }
     }
 
     /// Gives it so many elements that are zero, and returns those that it had.
@@ -288,7 +286,7 @@ impl<'gc, T: CellValue<'gc>> GcVec<'gc, T> {
     where
         T: NoPointers,
     {
-        let new = self.or_fail(m, Self::room(m, zeros));
+        let new = or_fail(m, Self::room(m, zeros));
         // SAFETY: the new slots are so many.
         unsafe { new.as_ptr().cast_mut().write_bytes(0, zeros) };
         GcVec {
@@ -316,10 +314,10 @@ impl<'gc, T: CellValue<'gc>> GcVec<'gc, T> {
         // SAFETY: a new slice, whose elements are any memory, or zero if they may hold pointers; it is of this heap.
         Ok(unsafe { Gc::from_raw(slots) })
     }
+}
 
-    fn or_fail<R>(&self, m: &impl Access<'gc>, made: Result<R, AllocError>) -> R {
-        made.unwrap_or_else(|error| mutator(m).fail(error))
-    }
+fn or_fail<'gc, R>(m: &impl Access<'gc>, made: Result<R, AllocError>) -> R {
+    made.unwrap_or_else(|error| mutator(m).fail(error))
 }
 
 #[cold]

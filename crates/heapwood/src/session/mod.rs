@@ -97,7 +97,7 @@ unsafe impl CollectionPhases for OnItsOwnThread {
     fn roots(&self, _: &mut ClientRoots<'_>) {}
 }
 
-/// Lets collections come again, also after a panic. What is due then comes at the next allocation.
+/// Defers collections no longer, also after a panic. What is due then comes after the next call.
 struct Deferred<'m>(&'m Attached);
 
 impl Drop for Deferred<'_> {
