@@ -19,6 +19,11 @@ impl<'gc> Access<'gc> for Mutation<'gc> {
     fn mutator(&self, _: sealed::Token) -> &Mutator {
         &self.mutator
     }
+
+    #[inline(always)]
+    fn is_collection_due(&self) -> bool {
+        self.mutator.raw().is_collection_due()
+    }
 }
 
 /// Access to a session's heap, inside one call of [`Session::mutate`](super::Session::mutate). What it allocates lives at least
@@ -39,12 +44,6 @@ impl<'gc> Mutation<'gc> {
         unsafe { &*(&raw const *mutator).cast() }
     }
 
-    #[inline(always)]
-    fn brand<T>(object: crate::unbranded::Gc<T>) -> Gc<'gc, T> {
-        // SAFETY: it was made just now, of this heap; it lives as long as `'gc`, in which nothing is collected.
-        unsafe { Gc::from_raw(core::ptr::NonNull::new_unchecked(Gc::as_ptr(object))) }
-    }
-
     /// Allocates an object.
     ///
     /// # Panics
@@ -53,7 +52,7 @@ impl<'gc> Mutation<'gc> {
     #[inline(always)]
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc<T: Trace>(&self, value: T) -> Gc<'gc, T> {
-        Self::brand(self.mutator.alloc(value))
+        Access::alloc(self, value)
     }
 
     /// Allocates an object.
@@ -63,7 +62,7 @@ impl<'gc> Mutation<'gc> {
     #[inline]
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn try_alloc<T: Trace>(&self, value: T) -> Result<Gc<'gc, T>, AllocError> {
-        self.mutator.try_alloc(value).map(Self::brand)
+        Access::try_alloc(self, value)
     }
 
     /// Allocates a slice of `len` elements, each of which `element` returns for its index.
@@ -72,7 +71,7 @@ impl<'gc> Mutation<'gc> {
     /// As [`alloc`](Mutation::alloc).
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc_slice<T: Trace>(&self, len: usize, element: impl FnMut(usize) -> T) -> Gc<'gc, Slice<T>> {
-        Self::brand(self.mutator.alloc_slice(len, element))
+        Access::alloc_slice(self, len, element)
     }
 
     /// The same.
@@ -85,7 +84,7 @@ impl<'gc> Mutation<'gc> {
         len: usize,
         element: impl FnMut(usize) -> T,
     ) -> Result<Gc<'gc, Slice<T>>, AllocError> {
-        self.mutator.try_alloc_slice(len, element).map(Self::brand)
+        Access::try_alloc_slice(self, len, element)
     }
 
     /// Allocates a copy of `elements`.
@@ -94,7 +93,7 @@ impl<'gc> Mutation<'gc> {
     /// As [`alloc`](Mutation::alloc).
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc_copy<T: NoPointers + Copy>(&self, elements: &[T]) -> Gc<'gc, Slice<T>> {
-        Self::brand(self.mutator.alloc_copy(elements))
+        Access::alloc_copy(self, elements)
     }
 
     /// Allocates a copy of a text.
@@ -103,7 +102,7 @@ impl<'gc> Mutation<'gc> {
     /// As [`alloc`](Mutation::alloc).
     #[cfg_attr(debug_assertions, track_caller)]
     pub fn alloc_str(&self, text: &str) -> Gc<'gc, GcStr> {
-        Self::brand(self.mutator.alloc_str(text))
+        Access::alloc_str(self, text)
     }
 
     /// Makes a weak reference.
@@ -140,7 +139,7 @@ impl<'gc> Mutation<'gc> {
     /// where it is and returns, so that the heap does not grow beyond what it should.
     #[inline]
     pub fn is_collection_due(&self) -> bool {
-        self.mutator.raw().is_collection_due()
+        Access::is_collection_due(self)
     }
 
     /// Tells the heap of memory outside it that its objects hold, as [`Mutator::external`].
