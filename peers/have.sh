@@ -57,7 +57,7 @@ apr)
     flags=$(pkg-config --cflags apr-1 2>/dev/null) &&
         links "$flags -include apr_pools.h" "$(pkg-config --libs apr-1)"
     ;;
-bumpalo)
+rust)
     links '' '' &&
         cargo fetch --quiet --locked --manifest-path "$here/rust/Cargo.toml" >/dev/null 2>&1
     ;;

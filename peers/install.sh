@@ -38,8 +38,8 @@ fi
 have java ||
     echo "java and javac on PATH are older than 17, or missing. The Java peers need 17 or newer."
 
-have bumpalo ||
-    echo "cargo is missing, or the crate bumpalo cannot be fetched. rustup installs cargo."
+have rust ||
+    echo "cargo is missing, or the crates of the Rust peers cannot be fetched. rustup installs cargo."
 
 version=$(GOTOOLCHAIN=local "${GO:-go}" env GOVERSION 2>/dev/null || true)
 if have go; then

@@ -17,7 +17,7 @@ pub(crate) const fn figures(label: &'static str) -> [Figure; 2] {
 }
 
 /// Operations between two samples of the clock.
-pub(crate) const SAMPLE: u64 = 16;
+pub const SAMPLE: u64 = 16;
 
 /// The result of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -38,7 +38,7 @@ pub struct Outcome {
 
 impl Outcome {
     /// The report of the program of that name.
-    pub(crate) fn line(self, workload: &str) -> Line {
+    pub fn line(self, workload: &str) -> Line {
         let (ops, mops, gap_us) = (self.ops, self.mops, self.longest_gap_ns as f64 / 1e3);
         let checksum = format!("0x{:016x}", self.checksum);
         let check = format!("{workload} ops {ops} checksum {checksum}");
@@ -80,28 +80,29 @@ pub(crate) fn gaps_line(
 }
 
 /// The time since the table was filled, and the longest time between two samples of the clock.
-pub(crate) struct Gaps {
+pub struct Gaps {
     start: u64,
     last: u64,
     longest: u64,
 }
 
 impl Gaps {
-    pub(crate) fn start() -> Gaps {
+    /// From now on.
+    pub fn start() -> Gaps {
         let start = monotonic_ns();
         Gaps { start, last: start, longest: 0 }
     }
 
     /// Samples the clock.
     #[inline]
-    pub(crate) fn sample(&mut self) {
+    pub fn sample(&mut self) {
         let now = monotonic_ns();
         self.longest = self.longest.max(now - self.last);
         self.last = now;
     }
 
     /// The longest gap, and millions of operations a second until now.
-    pub(crate) fn end(self, ops: u64) -> (u64, f64) {
+    pub fn end(self, ops: u64) -> (u64, f64) {
         let seconds = (monotonic_ns() - self.start) as f64 / 1e9;
         (self.longest, ops as f64 / seconds / 1e6)
     }

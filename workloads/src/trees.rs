@@ -27,7 +27,8 @@ pub const SHARED: Workload = Workload {
     ..WORKLOAD
 };
 
-pub(crate) const MIN_DEPTH: u32 = 4;
+/// The depth of the smallest trees.
+pub const MIN_DEPTH: u32 = 4;
 /// The bytes of a node as the table counts them.
 pub const NODE_BYTES: u64 = 16;
 

@@ -1,141 +1,98 @@
-//! Binary trees in bumpalo's arenas, as a user in Rust would write them. Each line of short trees has one `Bump`, which
-//! is reset between its arenas: that keeps the largest of its chunks, where a new one would begin with small chunks again.
+//! Heapwood's workloads with other memory managers for Rust, and in a session, each as its own users would write it:
+//! `rust-peer MANAGER WORKLOAD N`. Which there are is in `MANAGERS`.
 
-use bumpalo::Bump;
+mod boa;
+mod gc_arena;
+mod map;
+mod rc;
+mod session;
+mod trees;
+
+use heapwood_workloads::protocol;
+use heapwood_workloads::workload::Line;
 use std::process::exit;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::thread::Builder;
 
-const MIN_DEPTH: u32 = 4;
-const DEFAULT_DEPTH: u64 = 21;
-const DEPTH_LIMIT: u64 = 40;
-const MOST_THREADS: u64 = 1024;
-/// An arena is full when it holds so many bytes.
-const ARENA_BYTES: u64 = 1 << 20;
+/// Whatever allocates outside a heap of its own does it here. Heapwood's heap is its own.
+#[global_allocator]
+static MALLOC: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-struct Node<'a> {
-    children: Option<(&'a Node<'a>, &'a Node<'a>)>,
+type Report<'a> = &'a mut dyn FnMut(Line);
+
+/// A workload with one of the managers.
+struct Program {
+    name: &'static str,
+    run: fn(u64, Report<'_>),
 }
 
-const NODE_BYTES: u64 = size_of::<Node>() as u64;
-const _: () = assert!(NODE_BYTES == 16);
-
-fn bottom_up(arena: &Bump, depth: u32) -> &Node<'_> {
-    let children = match depth {
-        0 => None,
-        _ => {
-            let left = bottom_up(arena, depth - 1);
-            Some((left, bottom_up(arena, depth - 1)))
-        }
-    };
-    arena.alloc(Node { children })
+struct Manager {
+    name: &'static str,
+    /// The package of the lock file whose version is told.
+    package: &'static str,
+    programs: &'static [Program],
 }
 
-impl Node<'_> {
-    fn count(&self) -> u64 {
-        match self.children {
-            None => 1,
-            Some((left, right)) => 1 + left.count() + right.count(),
-        }
-    }
-}
+const MANAGERS: &[Manager] = &[
+    Manager {
+        name: "session",
+        package: "heapwood",
+        programs: &[
+            Program { name: "trees", run: |n, report| trees::run(&mut session::Trees::new(), n, report) },
+            Program { name: "map", run: |n, report| map::run(&mut session::Map::new(n), n, report) },
+        ],
+    },
+    Manager {
+        name: "rc",
+        package: "mimalloc",
+        programs: &[
+            Program { name: "trees", run: |n, report| trees::run(&mut rc::Trees::default(), n, report) },
+            Program { name: "map", run: |n, report| map::run(&mut rc::Map::new(n), n, report) },
+        ],
+    },
+    Manager {
+        name: "gc-arena",
+        package: "gc-arena",
+        programs: &[
+            Program { name: "trees", run: |n, report| trees::run(&mut gc_arena::Trees::new(), n, report) },
+            Program { name: "map", run: |n, report| map::run(&mut gc_arena::Map::new(n), n, report) },
+        ],
+    },
+    Manager {
+        name: "boa",
+        package: "boa_gc",
+        programs: &[
+            Program { name: "trees", run: |n, report| trees::run(&mut boa::Trees::default(), n, report) },
+            Program { name: "map", run: |n, report| map::run(&mut boa::Map::new(n), n, report) },
+        ],
+    },
+];
 
-#[derive(Default)]
-struct Line {
-    arenas: u64,
-    nodes: u64,
-}
-
-/// Builds the trees of a line, each counted as soon as it is built.
-fn fill_line(trees: u64, depth: u32) -> Line {
-    let mut line = Line::default();
-    let mut arena = Bump::new();
-    let mut left = trees;
-    while left > 0 {
-        let mut nodes = 0;
-        while left > 0 && nodes * NODE_BYTES < ARENA_BYTES {
-            nodes += bottom_up(&arena, depth).count();
-            left -= 1;
-        }
-        line.nodes += nodes;
-        line.arenas += 1;
-        arena.reset();
-    }
-    line
-}
-
-fn sizes(arenas: u64, nodes: u64) -> String {
-    format!("arenas {arenas} nodes {nodes} MB {:.1}", (nodes * NODE_BYTES) as f64 / f64::from(1 << 20))
-}
-
-fn trees_arena(n: u32, threads: usize) {
-    let max = n.max(MIN_DEPTH + 2);
-    let stretch = bottom_up(&Bump::new(), max + 1).count();
-
-    let long_lived_arena = Bump::new();
-    let long_lived = bottom_up(&long_lived_arena, max);
-
-    let depths: Vec<u32> = (MIN_DEPTH..=max).step_by(2).collect();
-    let trees = |depth: u32| 1 << (max - depth + MIN_DEPTH);
-    let next = AtomicUsize::new(0);
-    let fill_lines = || {
-        let mut filled = Vec::new();
-        while let Some(&depth) = depths.get(next.fetch_add(1, Relaxed)) {
-            filled.push((depth, fill_line(trees(depth), depth)));
-        }
-        filled
-    };
-    // This thread is one of them. No more than there are lines are of use.
-    let mut lines = std::thread::scope(|scope| {
-        let start = |t: usize| {
-            Builder::new().spawn_scoped(scope, fill_lines).unwrap_or_else(|error| {
-                eprintln!("thread {} of {threads} cannot be started: {error}", t + 1);
-                exit(1);
-            })
-        };
-        let others: Vec<_> = (1..threads.min(depths.len())).map(start).collect();
-        let mut lines = fill_lines();
-        lines.extend(others.into_iter().flat_map(|other| other.join().expect("a panic aborts")));
-        lines
-    });
-    lines.sort_by_key(|&(depth, _)| depth);
-
-    println!("stretch tree of depth {} {}", max + 1, sizes(1, stretch));
-    for (depth, line) in &lines {
-        println!("{} trees of depth {depth} {}", trees(*depth), sizes(line.arenas, line.nodes));
-    }
-    println!("long lived tree of depth {max} {}", sizes(1, long_lived.count()));
-}
-
-/// The version that was built in, as it stands in the lock file.
-fn version() -> &'static str {
+/// The version of a package that was built in, as the lock file has it.
+fn version(package: &str) -> &'static str {
     let lock = include_str!("../Cargo.lock");
-    let (_, rest) = lock.split_once("name = \"bumpalo\"\nversion = \"").expect("the lock file names bumpalo");
-    rest.split_once('"').expect("the version ends").0
+    let name = format!("name = \"{package}\"\nversion = \"");
+    lock.split_once(&name).and_then(|(_, rest)| rest.split_once('"')).expect("the lock file names it").0
 }
 
 fn fail() -> ! {
-    eprintln!(
-        "usage: bumpalo-trees-arena [N, 1..{DEPTH_LIMIT}, default {DEFAULT_DEPTH}] [--threads T, 1..{MOST_THREADS}]"
-    );
+    eprintln!("usage: rust-peer MANAGER WORKLOAD N, or --version in place of N");
+    for manager in MANAGERS {
+        let programs: Vec<&str> = manager.programs.iter().map(|program| program.name).collect();
+        eprintln!("  {}: {}", manager.name, programs.join(", "));
+    }
     exit(2);
 }
 
-fn number(text: Option<String>, limit: u64) -> u64 {
-    let value = text.and_then(|text| text.parse().ok());
-    value.filter(|value| (1..=limit).contains(value)).unwrap_or_else(|| fail())
-}
-
 fn main() {
-    let mut args = std::env::args().skip(1).peekable();
-    let (mut n, mut threads) = (None, 1);
-    while let Some(arg) = args.next() {
-        match arg.as_str() {
-            "--version" if n.is_none() && args.peek().is_none() => return println!("bumpalo {}", version()),
-            "--threads" => threads = number(args.next(), MOST_THREADS),
-            _ if n.is_none() => n = Some(number(Some(arg), DEPTH_LIMIT)),
-            _ => fail(),
-        }
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let [manager, workload, n] = args.as_slice() else { fail() };
+    let found = MANAGERS.iter().find(|known| known.name == manager).and_then(|manager| {
+        let program = manager.programs.iter().find(|program| program.name == workload)?;
+        Some((manager, program))
+    });
+    let Some((manager, program)) = found else { fail() };
+    if n == "--version" {
+        return println!("{} {}", manager.package, version(manager.package));
     }
-    trees_arena(n.unwrap_or(DEFAULT_DEPTH) as u32, threads as usize);
+    let Some(n) = n.parse().ok().filter(|n| *n > 0) else { fail() };
+    (program.run)(n, &mut |line| println!("{}", protocol::print(&line)));
 }
