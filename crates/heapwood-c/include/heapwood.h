@@ -611,7 +611,7 @@ void *hw_check(const void *object);
 
 /* Has fn called with the text of each report of the process, after it was written to standard error, in place of the function that was
  * set before; fn NULL: none. Reports are what heaps in verify mode find, and what is said of a corrupt heap before the process
- * ends. fn is called on any thread, in the middle of collections, too, and from the handler of SIGSEGV: it is brief, waits for no
+ * ends. fn is called on any thread, in the middle of collections, too, and from the handler of a fault: it is brief, waits for no
  * other thread, returns in the ordinary way, uses no heap, and does only what a signal handler may. */
 typedef void (*hw_report_fn)(const char *text);
 void hw_on_report(hw_report_fn fn);

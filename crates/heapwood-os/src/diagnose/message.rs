@@ -15,7 +15,7 @@ static HOOK: AtomicPtr<()> = AtomicPtr::new(core::ptr::null_mut());
 /// with what heaps in verify mode find, and with what is said of a corrupt heap before the process ends.
 ///
 /// It is called on any thread, in the middle of a collection, too, and from the handler of a fault. So it is brief, waits for nobody,
-/// does not panic, and uses no heap.
+/// and uses no heap. If it panics the process ends.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};

@@ -54,3 +54,14 @@ fn the_first_can_end_the_process() {
     assert_eq!(ended.err.matches("without the write barrier").count(), 1, "{ended}");
     assert!(!ended.out.contains("came to its end"), "{ended}");
 }
+
+/// It is called in the middle of a collection, which cannot be unwound.
+#[test]
+fn a_panic_in_the_function_ends_the_process() {
+    let ended = Child::new().run(|| {
+        on_report(Some(|_| panic!("no more")));
+        store_around_the_barrier(VERIFY, 1);
+    });
+    assert_eq!(ended.status.signal(), Some(libc::SIGABRT), "{ended}");
+    assert!(ended.err.contains("no more") && !ended.out.contains("came to its end"), "{ended}");
+}
