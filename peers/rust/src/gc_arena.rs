@@ -26,7 +26,9 @@ fn count(node: Gc<'_, Node<'_>>) -> u64 {
     }
 }
 
-pub(crate) struct Trees(Arena<Rootable![Option<Gc<'_, Node<'_>>>]>);
+type Kept = Rootable![Option<Gc<'_, Node<'_>>>];
+
+pub(crate) struct Trees(Arena<Kept>);
 
 impl Trees {
     pub(crate) fn new() -> Self {
@@ -83,7 +85,9 @@ fn operate<'gc>(m: &Mutation<'gc>, buckets: &[Bucket<'gc>], op: Operation) -> Op
     None
 }
 
-pub(crate) struct Map(Arena<Rootable![Vec<Bucket<'_>>]>);
+type Buckets = Rootable![Vec<Bucket<'_>>];
+
+pub(crate) struct Map(Arena<Buckets>);
 
 impl Map {
     pub(crate) fn new(entries: u64) -> Self {
