@@ -1,9 +1,10 @@
 //! The output of `#[derive(CellValue)]`: the implementation for each brand that all fields have.
 
-use crate::{attributes, exhaustive, fields};
+use crate::fields::{self, Asked};
+use crate::{attributes, exhaustive};
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{DeriveInput, Result, parse_quote};
+use syn::{DeriveInput, Error, Result, parse_quote};
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let krate = attributes::krate(input)?;
@@ -12,8 +13,13 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let mut generics = input.generics.clone();
     generics.params.insert(0, parse_quote!('__gc));
     let clause = generics.make_where_clause();
-    for field in fields::all(input, "CellValue", &krate)? {
-        let ty = field.ty;
+    for Asked { ty, is_skipped, .. } in fields::all(input, "CellValue")? {
+        if is_skipped {
+            return Err(Error::new_spanned(
+                ty,
+                "no field of a `CellValue` can be skipped: its type must be one, too",
+            ));
+        }
         clause.predicates.push(parse_quote!(#ty: #krate::CellValue<'__gc>));
     }
     let (generics, _, clause) = generics.split_for_impl();

@@ -5,15 +5,33 @@
 use crate::{attributes, functions};
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
-use syn::{
-    Data, DeriveInput, Error, Field, Generics, Macro, Path, Result, Type, WhereClause, parse_quote,
-    parse_quote_spanned,
-};
+use syn::{Data, DeriveInput, Error, Field, Generics, Macro, Path, Result, Type, WhereClause, parse_quote};
 
-/// The fields of all variants, in order, with the types of which traits are asked. A union is an error.
-pub(crate) fn all(input: &DeriveInput, derive: &str, krate: &Path) -> Result<Vec<Field>> {
+/// A field, as far as traits are asked of its type.
+pub(crate) struct Asked {
+    pub(crate) ident: Option<Ident>,
+    pub(crate) ty: Type,
+    /// It has `#[trace(skip)]`.
+    pub(crate) is_skipped: bool,
+}
+
+/// What is asked of the types of fields.
+pub(crate) struct Bounds {
+    /// Of one that is traced: the trait.
+    pub(crate) traced: TokenStream,
+    /// Of one that is skipped.
+    pub(crate) skipped: TokenStream,
+}
+
+impl Bounds {
+    pub(crate) fn of(&self, field: &Asked) -> &TokenStream {
+        if field.is_skipped { &self.skipped } else { &self.traced }
+    }
+}
+
+/// The fields of all variants, in order. A union is an error.
+pub(crate) fn all(input: &DeriveInput, derive: &str) -> Result<Vec<Asked>> {
     let fields: Vec<&Field> = match &input.data {
         Data::Struct(data) => data.fields.iter().collect(),
         Data::Enum(data) => data.variants.iter().flat_map(|variant| &variant.fields).collect(),
@@ -28,33 +46,20 @@ pub(crate) fn all(input: &DeriveInput, derive: &str, krate: &Path) -> Result<Vec
         }
     };
     let asked = |field: &Field| {
-        let ty = &field.ty;
-        let ty = match attributes::is_skipped(field)? {
-            // At the field's place, where the compiler tells of it.
-            true => {
-                let krate = quote!(#krate).into_iter().map(|mut token| {
-                    token.set_span(token.span().located_at(ty.span()));
-                    token
-                });
-                let krate: TokenStream = krate.collect();
-                parse_quote_spanned!(ty.span()=> #krate::__private::Skipped<#ty>)
-            }
-            false => functions::erased(ty),
-        };
-        Ok(Field { ty, ..field.clone() })
+        let is_skipped = attributes::is_skipped(field)?;
+        let ty = if is_skipped { field.ty.clone() } else { functions::erased(&field.ty) };
+        Ok(Asked { ident: field.ident.clone(), ty, is_skipped })
     };
     fields.into_iter().map(asked).collect()
 }
 
-/// The type's own `where` clause, with the trait `bound` for each generic field's type.
-pub(crate) fn where_clause(generics: &Generics, fields: &[Field], bound: &Path) -> WhereClause {
-    let mut clause = generics
-        .where_clause
-        .clone()
-        .unwrap_or_else(|| WhereClause { where_token: Default::default(), predicates: Default::default() });
+/// The type's own `where` clause, with the bounds of each generic field's type.
+pub(crate) fn where_clause(generics: &Generics, fields: &[Asked], bounds: &Bounds) -> WhereClause {
+    let mut clause = own_clause(generics);
     let parameters: Vec<&Ident> = generics.type_params().map(|parameter| &parameter.ident).collect();
     let mut seen = Vec::new();
-    for Field { ty, .. } in fields {
+    for field in fields {
+        let (ty, bound) = (&field.ty, bounds.of(field));
         let written = quote!(#ty).to_string();
         if is_generic(ty, &parameters) && !seen.contains(&written) {
             clause.predicates.push(parse_quote!(#ty: #bound));
@@ -66,13 +71,18 @@ pub(crate) fn where_clause(generics: &Generics, fields: &[Field], bound: &Path) 
 
 /// The `where` clause with the trait `bound` for each type parameter. For a trait that a pointer has only if its target
 /// has it: a bound on the fields would make a recursive type require itself.
-pub(crate) fn parameter_clause(generics: &Generics, bound: &Path) -> WhereClause {
-    let mut clause = where_clause(generics, &[], bound);
+pub(crate) fn parameter_clause(generics: &Generics, bound: &TokenStream) -> WhereClause {
+    let mut clause = own_clause(generics);
     for parameter in generics.type_params() {
         let name = &parameter.ident;
         clause.predicates.push(parse_quote!(#name: #bound));
     }
     clause
+}
+
+fn own_clause(generics: &Generics) -> WhereClause {
+    let none = || WhereClause { where_token: Default::default(), predicates: Default::default() };
+    generics.where_clause.clone().unwrap_or_else(none)
 }
 
 /// Whether `ty` may depend on one of the type parameters.

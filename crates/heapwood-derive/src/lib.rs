@@ -25,7 +25,9 @@ mod marker;
 mod rootable;
 mod trace;
 
+use marker::{Bound, Marker};
 use proc_macro::TokenStream;
+use quote::quote;
 use syn::{DeriveInput, Error, parse_macro_input};
 
 /// Derives `heapwood::Trace`: the type may live in a heap.
@@ -47,7 +49,6 @@ use syn::{DeriveInput, Error, parse_macro_input};
 /// They hold for all derives.
 ///
 /// - `#[trace(crate = path)]` on the type: where the crate `heapwood` is, if a dependency renames it or another crate passes it on.
-///   It is taken at its word: a module that only looks like heapwood can make a derive wrong.
 /// - `#[trace(skip)]` on a field: its type holds no `Gc`, though it does not implement `Trace`, such as a plain type of another crate. The
 ///   compiler checks it: the type has to be `Send + 'static`, which a `Gc` is not (nor is a reference to one, or anything weak), and
 ///   may not need a drop. For `Shared` it is `Sync`, too. So a skipped field cannot hide a `Gc` from the collector, and needs no `unsafe`; there is no attribute
@@ -64,9 +65,13 @@ pub fn derive_trace(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(NoPointers, attributes(trace))]
 pub fn derive_no_pointers(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    marker::expand(&input, "NoPointers", "has_no_pointers", marker::Bound::Fields)
-        .unwrap_or_else(Error::into_compile_error)
-        .into()
+    let marker = Marker {
+        name: "NoPointers",
+        check: "has_no_pointers",
+        bound: Bound::Fields,
+        skipped: quote!(::core::marker::Send + 'static),
+    };
+    marker::expand(&input, marker).unwrap_or_else(Error::into_compile_error).into()
 }
 
 /// Derives `heapwood::CellValue`: a value of the type may change in a `GcCell`. All fields must implement it. Derive `Trace`, `Clone` and `Copy`
@@ -92,7 +97,11 @@ pub fn derive_rootable(input: TokenStream) -> TokenStream {
 #[proc_macro_derive(Shared, attributes(trace))]
 pub fn derive_shared(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
-    marker::expand(&input, "Shared", "is_shared", marker::Bound::Parameters)
-        .unwrap_or_else(Error::into_compile_error)
-        .into()
+    let marker = Marker {
+        name: "Shared",
+        check: "is_shared",
+        bound: Bound::Parameters,
+        skipped: quote!(::core::marker::Send + ::core::marker::Sync + 'static),
+    };
+    marker::expand(&input, marker).unwrap_or_else(Error::into_compile_error).into()
 }

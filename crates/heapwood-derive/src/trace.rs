@@ -1,27 +1,35 @@
 //! The output of `#[derive(Trace)]`: the implementation, with its map as a constant, and the checks that the type does
-//! not implement `Drop` and has exactly the fields that the derive saw. The output refers to `heapwood::__private`.
+//! not implement `Drop` and has exactly the fields that the derive saw. The output refers to `heapwood::__private`, or to what a
+//! program says is heapwood: that may be any module. So what makes the map are functions of the type of `Trace::MAP`, which no
+//! module can replace.
 
-use crate::{attributes, exhaustive, fields};
+use crate::fields::{self, Bounds};
+use crate::{attributes, exhaustive};
 use proc_macro2::TokenStream;
 use quote::{quote, quote_spanned};
 use syn::spanned::Spanned;
-use syn::{Data, DeriveInput, Index, Member, Result, parse_quote};
+use syn::{Data, DeriveInput, Index, Member, Result};
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
     let krate = attributes::krate(input)?;
-    let fields = fields::all(input, "Trace", &krate)?;
+    let fields = fields::all(input, "Trace")?;
     let name = &input.ident;
     let (generics, arguments, own_where) = input.generics.split_for_impl();
-    let with_where = fields::where_clause(&input.generics, &fields, &parse_quote!(#krate::__private::Trace));
+    let bounds =
+        Bounds { traced: quote!(#krate::__private::Trace), skipped: quote!(::core::marker::Send + 'static) };
+    let with_where = fields::where_clause(&input.generics, &fields, &bounds);
 
     // The span is the field's type, so that the compiler reports a missing implementation there.
     let maps = fields.iter().map(|field| {
         let ty = &field.ty;
-        quote_spanned!(ty.span()=> <#ty as #krate::__private::Trace>::MAP)
+        match field.is_skipped {
+            true => quote_spanned!(ty.span()=> <#krate::__private::TypeMap>::of_skipped::<#ty>()),
+            false => quote_spanned!(ty.span()=> <#ty as #krate::__private::Trace>::MAP),
+        }
     });
     let map = match &input.data {
         Data::Enum(_) => quote! {
-            #krate::__private::enum_map::<Self>(false #(| #maps.has_pointers())*)
+            <#krate::__private::TypeMap>::of_enum::<Self>(false #(| #maps.has_pointers())*)
         },
         _ => {
             let members = fields.iter().enumerate().map(|(i, field)| match &field.ident {
@@ -29,11 +37,9 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<TokenStream> {
                 None => Member::Unnamed(Index::from(i)),
             });
             quote! {
-                #krate::__private::struct_map::<Self>(
-                    #krate::__private::TypeMap::of_fields([
-                        #((::core::mem::offset_of!(Self, #members), #maps)),*
-                    ])
-                )
+                <#krate::__private::TypeMap>::of_struct::<Self, _>([
+                    #((::core::mem::offset_of!(Self, #members), #maps)),*
+                ])
             }
         }
     };

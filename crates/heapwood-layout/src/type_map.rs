@@ -128,6 +128,43 @@ impl TypeMap {
         }
     }
 
+    /// The map of the struct `T` with these fields, each with its offset in bytes.
+    ///
+    /// # Panics
+    /// As [`of_fields`](Self::of_fields), or if `T` holds pointers and is not aligned to a word.
+    pub const fn of_struct<T, const N: usize>(fields: [(usize, TypeMap); N]) -> TypeMap {
+        let map = TypeMap::of_fields(fields);
+        assert!(
+            !map.has_pointers() || align_of::<T>().is_multiple_of(WORD),
+            "a type that holds a `Gc` must be aligned to 8 bytes: remove `repr(packed)`"
+        );
+        map
+    }
+
+    /// The map of the enum `T`, from whether its payloads may hold pointers.
+    pub const fn of_enum<T>(has_pointers: bool) -> TypeMap {
+        if !has_pointers {
+            TypeMap::NO_POINTERS
+        } else if size_of::<T>() == WORD {
+            // The pointer fills the whole word, so the discriminant can only be the pointer's niche: zero.
+            TypeMap::POINTER
+        } else {
+            TypeMap::CONSERVATIVE
+        }
+    }
+
+    /// The map of a field of type `T` that the collector skips. Pointers to objects are not `Send`, so it holds none.
+    ///
+    /// # Panics
+    /// At compile time in a constant: if `T` needs a drop.
+    pub const fn of_skipped<T: Send + 'static>() -> TypeMap {
+        assert!(
+            !core::mem::needs_drop::<T>(),
+            "a field with `#[trace(skip)]` must need no drop, since nothing in a heap is dropped: hold a `Gc<Finalized<T>>` instead"
+        );
+        TypeMap::NO_POINTERS
+    }
+
     /// The program of a type of `size` bytes, if a pointer lies beyond the bits.
     ///
     /// # Panics

@@ -1,9 +1,7 @@
 //! Items that the output of the derive macros refers to. They are not part of the interface.
 
 pub use crate::shared::Shared;
-pub use crate::trace::{NoPointers, Trace, TypeMap, enum_map};
-use core::marker::PhantomData;
-use heapwood_layout::WORD;
+pub use crate::trace::{NoPointers, Trace, TypeMap};
 
 /// The derive implements this for its type. If the type implements `Drop`, that conflicts with the blanket
 /// implementation and does not compile. The compiler's message shows the trait's name.
@@ -12,9 +10,7 @@ pub trait TracedTypesMustNotImplementDrop {}
 #[allow(drop_bounds, reason = "types that implement Drop are what this is about")]
 impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
 
-/// The map of the struct `T`, whose fields' maps make `fields`.
-///
-/// `TypeMap::with_field` or this function refuses a pointer that is not aligned to a word. The compiler refuses a `Gc` in a packed struct by
+/// `TypeMap::of_struct` refuses a pointer that is not aligned to a word. The compiler refuses a `Gc` in a packed struct by
 /// itself, but not where it is a type argument, or in an enum:
 ///
 /// ```compile_fail,E0080
@@ -42,36 +38,5 @@ impl<T: Drop + ?Sized> TracedTypesMustNotImplementDrop for T {}
 /// #[derive(heapwood::Trace)]
 /// struct Table([Option<heapwood::Gc<u64>>; 100_000]);
 /// ```
-pub const fn struct_map<T>(fields: TypeMap) -> TypeMap {
-    assert!(
-        !fields.has_pointers() || align_of::<T>().is_multiple_of(WORD),
-        "a type that holds a `Gc` must be aligned to 8 bytes: remove `repr(packed)`"
-    );
-    fields
-}
-
-/// Compiles only if `T` has no pointers.
-pub const fn has_no_pointers<T: NoPointers>() {}
-
-/// Compiles only if several threads may use a `T` at once.
-pub const fn is_shared<T: Shared>() {}
-
-/// Stands for a field of type `T` with `#[trace(skip)]`.
-pub struct Skipped<T>(PhantomData<T>);
-
-// SAFETY: the field holds no `Gc`, as none can be sent to another thread, and needs no drop.
-unsafe impl<T: Send + 'static> Trace for Skipped<T> {
-    const MAP: TypeMap = {
-        assert!(
-            !core::mem::needs_drop::<T>(),
-            "a field with `#[trace(skip)]` must need no drop, since nothing in a heap is dropped: hold a `Gc<Finalized<T>>` instead"
-        );
-        TypeMap::NO_POINTERS
-    };
-}
-
-// SAFETY: as above.
-unsafe impl<T: Send + 'static> NoPointers for Skipped<T> {}
-
-// SAFETY: several threads may use a reference to a Sync field.
-unsafe impl<T: Send + Sync + 'static> Shared for Skipped<T> {}
+#[cfg(doctest)]
+pub struct UnalignedPointers;

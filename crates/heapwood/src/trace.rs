@@ -97,7 +97,7 @@ unsafe impl<T: NoPointers, const N: usize> NoPointers for [T; N] {}
 
 // SAFETY: an option is an enum of a unit variant and one whose payload is traced.
 unsafe impl<T: Trace> Trace for Option<T> {
-    const MAP: TypeMap = enum_map::<Self>(T::MAP.has_pointers());
+    const MAP: TypeMap = TypeMap::of_enum::<Self>(T::MAP.has_pointers());
 }
 
 // SAFETY: an option holds its payload and nothing else.
@@ -105,7 +105,7 @@ unsafe impl<T: NoPointers> NoPointers for Option<T> {}
 
 // SAFETY: an enum whose payloads are traced.
 unsafe impl<T: Trace, E: Trace> Trace for Result<T, E> {
-    const MAP: TypeMap = enum_map::<Self>(T::MAP.has_pointers() | E::MAP.has_pointers());
+    const MAP: TypeMap = TypeMap::of_enum::<Self>(T::MAP.has_pointers() | E::MAP.has_pointers());
 }
 
 // SAFETY: it holds its payload and nothing else.
@@ -180,17 +180,5 @@ pub(crate) const fn program_of<T: Trace>() -> Option<Program<'static>> {
     match Far::<T>::PLACE {
         Some(program) => Some(program.program()),
         None => None,
-    }
-}
-
-/// The map of the enum `T`, from whether its payloads may hold pointers.
-pub const fn enum_map<T>(has_pointers: bool) -> TypeMap {
-    if !has_pointers {
-        TypeMap::NO_POINTERS
-    } else if size_of::<T>() == heapwood_layout::WORD {
-        // The pointer fills the whole word, so the discriminant can only be the pointer's niche: zero.
-        TypeMap::POINTER
-    } else {
-        TypeMap::CONSERVATIVE
     }
 }
