@@ -23,12 +23,15 @@ impl Mutator {
     }
 
     /// Takes [`defer_collections`](Mutator::defer_collections) back, and makes what has come due: the pause that the marker has
-    /// posted, and a collection.
+    /// posted, and a collection. The thread also stops here if another heap asks it to.
     ///
     /// # Errors
     /// As for [`Mutator::collect`]. Collections are deferred no longer.
     pub fn resume_collections(&self) -> Result<(), Misuse> {
         let was = self.deferral().replace(Deferral::Off);
+        if self.is_thread_asked_to_stop() {
+            self.safepoint_slow();
+        }
         self.make_posted()?;
         let (heap, state) = (self.heap(), self.shared());
         if state.full_collections().is_due() {

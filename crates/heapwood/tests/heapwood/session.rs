@@ -4,11 +4,12 @@
 
 #[cfg(target_arch = "x86_64")]
 use crate::common::on_stack;
-use crate::common::{SMALL, STRESS, VERIFY, panic_message};
+use crate::common::{SMALL, STRESS, VERIFY, heap, panic_message};
 use heapwood::session::{Gc, Mutation, Rootable, Session, Weak, WeakMap, WeakSet};
 use heapwood::{AllocError, Concurrent, Config, GcCell, GcStr, Generational, Slice, Trace};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::rc::Rc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 const MIB: usize = 1 << 20;
 
@@ -258,6 +259,31 @@ fn nothing_is_collected_while_the_thread_waits_inside_a_call() {
         }
         assert!(inner.stats().collections >= 100 && outer.stats().collections > 0);
     }
+}
+
+/// Calls without an allocation, on a thread that is attached to a heap without a session, let that heap collect.
+#[test]
+fn a_loop_of_calls_holds_up_no_other_heap() {
+    let heap = heap(SMALL);
+    let m = heap.attach().unwrap();
+    let (is_running, is_collected) = (AtomicBool::new(false), AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut session = session(SMALL);
+            let _attached = heap.attach().unwrap();
+            while !is_collected.load(Ordering::SeqCst) {
+                session.mutate(|_, root| assert_eq!(root.trees.len(), PLACES));
+                is_running.store(true, Ordering::SeqCst);
+            }
+        });
+        m.blocking(|| {
+            while !is_running.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
+        });
+        m.collect();
+        is_collected.store(true, Ordering::SeqCst);
+    });
 }
 
 /// A coroutine's stack, of which nobody has told the heap: stacks are not scanned.
