@@ -1,5 +1,6 @@
 //! Items that the output of the derive macros refers to. They are not part of the interface.
 
+use crate::gc_cell::CellValue;
 pub use crate::shared::Shared;
 pub use crate::trace::{NoPointers, Trace, TypeMap, enum_map};
 use core::marker::PhantomData;
@@ -75,3 +76,14 @@ unsafe impl<T: Send + 'static> NoPointers for Skipped<T> {}
 
 // SAFETY: several threads may use a reference to a Sync field.
 unsafe impl<T: Send + Sync + 'static> Shared for Skipped<T> {}
+
+impl<T> Clone for Skipped<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<T> Copy for Skipped<T> {}
+
+// SAFETY: as above: no pointer, so none of another brand.
+unsafe impl<'gc, T: Send + 'static> CellValue<'gc> for Skipped<T> {}

@@ -205,3 +205,22 @@ fn values_without_pointers_change() {
     assert!(matches!(cell.1.get(), Value::Number(number) if number == Gc::as_ptr(object) as u64 + 3));
     assert_eq!(heap.stats().barrier_violations, 0);
 }
+
+/// A value with plain data of another crate, which does not implement `Trace`.
+#[derive(Trace, Clone, Copy, CellValue)]
+enum Ordered {
+    By(#[trace(skip)] std::cmp::Ordering),
+    Text(Gc<GcStr>),
+}
+
+#[test]
+fn values_may_have_fields_that_are_skipped() {
+    let heap = heap(VERIFY);
+    let m = heap.attach().unwrap();
+    let cell = m.alloc(GcCell::new(Ordered::By(std::cmp::Ordering::Less)));
+    assert!(matches!(cell.get(), Ordered::By(std::cmp::Ordering::Less)));
+    cell.set(&m, Ordered::Text(m.alloc_str("seven")));
+    m.collect();
+    assert!(matches!(cell.get(), Ordered::Text(text) if *text == "seven"));
+    assert_eq!(heap.stats().barrier_violations, 0);
+}
