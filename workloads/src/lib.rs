@@ -25,6 +25,7 @@
 //! | [`finalize`] | objects that own a handle, which is closed when they are dead |
 //! | [`weak_map`] | a weak map whose keys die and come, and a table of interned names |
 //! | [`latency`] | a cache replaced at random, and the gaps between its steps |
+//! | [`lox`] | a virtual machine for Lox, which runs programs with closures, classes, lists and maps |
 //! | [`replacements`] | code shared by churn, mixed, graph, map, weak, finalize and weakmap |
 //! | `stray` | what programs do that count dead objects |
 //! | [`mark`] | a static graph, collected in full |
@@ -50,6 +51,7 @@ pub mod graph;
 pub mod latency;
 pub mod linked_list;
 mod list;
+pub mod lox;
 pub mod malloc;
 pub mod map;
 pub mod mark;

@@ -3,8 +3,8 @@
 
 use crate::workload::Workload;
 use crate::{
-    churn, conalloc, deep, finalize, frag, gcbench, graph, latency, linked_list, malloc, map, mark, mixed,
-    pipe, queue, rand, treap, tree1, trees, trees_arena, weak, weak_map,
+    churn, conalloc, deep, finalize, frag, gcbench, graph, latency, linked_list, lox, malloc, map, mark,
+    mixed, pipe, queue, rand, treap, tree1, trees, trees_arena, weak, weak_map,
 };
 
 /// Every workload, in the order they are shown in.
@@ -31,6 +31,7 @@ pub const ALL: &[&Workload] = &[
     &finalize::WORKLOAD,
     &weak_map::WORKLOAD,
     &latency::WORKLOAD,
+    &lox::WORKLOAD,
 ];
 
 /// The workloads whose threads can share the work, by `--share`.

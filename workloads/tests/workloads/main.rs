@@ -1,6 +1,7 @@
 //! The tests of the workloads. `shared_locks` is a test program of its own.
 
 mod check_values;
+mod lox;
 mod stores;
 
 use heapwood::{Attached, Config, Heap};

@@ -1,0 +1,60 @@
+//! Lists and maps by index.
+
+use super::value::{Key, List, Map, Value};
+use heapwood::Access;
+use heapwood::session::{Gc, GcMap, GcVec};
+
+/// The place that a number names in a list.
+fn place(list: &List<'_>, index: Value<'_>) -> Result<usize, String> {
+    let Value::Number(number) = index else {
+        return Err(format!("a list has no element of {}", index.what()));
+    };
+    let number = number.get();
+    let place = number as usize;
+    if place as f64 == number && place < list.len() {
+        return Ok(place);
+    }
+    Err(format!("{number} is no place in a list of {} elements", list.len()))
+}
+
+/// The element in a place; of a map nil, if there is none.
+#[inline]
+pub(super) fn get<'gc>(from: Value<'gc>, index: Value<'gc>) -> Result<Value<'gc>, String> {
+    match from {
+        Value::List(list) => Ok(list.get(place(&list, index)?).unwrap_or(Value::Nil)),
+        Value::Map(map) => Ok(map.get(&Key(index)).unwrap_or(Value::Nil)),
+        other => Err(format!("only lists and maps have elements, not {}", other.what())),
+    }
+}
+
+/// Sets the element in a place; a map gets it if there is none.
+#[inline]
+pub(super) fn set<'gc>(
+    m: &impl Access<'gc>,
+    of: Value<'gc>,
+    index: Value<'gc>,
+    value: Value<'gc>,
+) -> Result<(), String> {
+    match of {
+        Value::List(list) => _ = list.set(m, place(&list, index)?, value),
+        Value::Map(map) => _ = map.insert(m, Key(index), value),
+        other => return Err(format!("only lists and maps have elements, not {}", other.what())),
+    }
+    Ok(())
+}
+
+/// A list of these values.
+pub(super) fn list<'gc>(m: &impl Access<'gc>, values: &[Value<'gc>]) -> Gc<'gc, List<'gc>> {
+    let list = m.alloc(GcVec::with_capacity(m, values.len()));
+    list.extend(m, values.iter().copied());
+    list
+}
+
+/// A map of keys and values in turn.
+pub(super) fn map<'gc>(m: &impl Access<'gc>, entries: &[Value<'gc>]) -> Gc<'gc, Map<'gc>> {
+    let map = m.alloc(GcMap::new());
+    for entry in entries.chunks_exact(2) {
+        map.insert(m, Key(entry[0]), entry[1]);
+    }
+    map
+}
