@@ -64,10 +64,13 @@ pub(crate) fn value<T: Trace>(raw: &Mutator, object: NonNull<u8>) {
 #[inline(never)]
 #[track_caller]
 fn look_at_value(raw: &Mutator, object: NonNull<usize>, mask: [u64; MASK_BLOCKS]) {
-    for word in (0..MASK_BLOCKS * 64).filter(|word| mask[word / 64] >> (word % 64) & 1 == 1) {
-        // SAFETY: the object was written just now, and has a pointer or zero in this word.
-        let value = unsafe { object.add(word).read() };
-        look_at_store(raw, object.addr().get(), value);
+    for (block, mut bits) in mask.into_iter().enumerate() {
+        while bits != 0 {
+            // SAFETY: the object was written just now, and has a pointer or zero in this word.
+            let value = unsafe { object.add(block * 64 + bits.trailing_zeros() as usize).read() };
+            look_at_store(raw, object.addr().get(), value);
+            bits &= bits - 1;
+        }
     }
 }
 

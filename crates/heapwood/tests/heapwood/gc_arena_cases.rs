@@ -1,9 +1,10 @@
 //! What the tests of gc-arena assert of its arenas, asserted of sessions, where no other test here did (docs/testing.md has the list).
 
 use crate::common::{SMALL, STRESS, VERIFY, panic_message};
-use heapwood::session::{Gc, GcMap, GcVec, Mutation, Rootable, Session, Weak};
+use heapwood::session::{Gc, GcMap, GcVec, Mutation, Rootable, Session, Weak, WeakSet};
 use heapwood::{Concurrent, GcCell, Generational, Slice, Trace, TypeMap};
 use std::cell::Cell;
+use std::hash::{Hash, Hasher};
 
 const KIB: usize = 1 << 10;
 
@@ -339,4 +340,81 @@ fn maps_of_types_with_lifetimes() {
     assert_eq!(Generic::<u64>::MAP.mask()[0], 1);
     assert_eq!(Generic::<Gc<u64>>::MAP.mask()[0], 3);
     assert_eq!(Where::<u64>::MAP.mask()[0], 1);
+}
+
+#[derive(Trace)]
+struct Moody {
+    number: u64,
+    panics: Cell<bool>,
+}
+
+impl PartialEq for Moody {
+    fn eq(&self, other: &Self) -> bool {
+        assert!(!self.panics.get() && !other.panics.get(), "no comparison");
+        self.number == other.number
+    }
+}
+
+impl Eq for Moody {}
+
+impl Hash for Moody {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.number % 2).hash(state);
+    }
+}
+
+#[derive(Trace, Rootable)]
+struct Moods<'gc> {
+    set: WeakSet<'gc, Moody>,
+    map: GcMap<'gc, Gc<'gc, Moody>, u64>,
+}
+
+/// The program's code that a table calls panics: the call ends, and the tables are as they were.
+#[test]
+fn a_comparison_that_panics_is_no_harm() {
+    for config in [SMALL, VERIFY, STRESS, SMALL.concurrent(Concurrent::On).max_pause(0)] {
+        let mut session =
+            Session::<Moods>::new(config, |m| Moods { set: m.weak_set(), map: GcMap::new() }).unwrap();
+        fn moody<'gc>(m: &Mutation<'gc>, number: u64) -> Gc<'gc, Moody> {
+            m.alloc(Moody { number, panics: Cell::new(false) })
+        }
+        session.mutate(|m, root| {
+            for number in 0..100 {
+                let key = root.set.intern(m, moody(m, number));
+                assert!(root.map.insert(m, key, number).is_none());
+            }
+        });
+        for round in 0..10 {
+            session.collect();
+            type Call = for<'gc> fn(&Mutation<'gc>, &Moods<'gc>, &Moody);
+            let calls: [Call; 4] = [
+                |m, root, moody| _ = root.set.find(m, moody),
+                |_, root, moody| _ = root.map.get(moody),
+                |m, root, moody| _ = root.map.remove(m, moody),
+                |_, root, moody| assert!(root.map.contains_key(moody)),
+            ];
+            let message = panic_message(|| {
+                session.mutate(|m, root| {
+                    (0..1000).for_each(|_| _ = m.alloc([0u64; 64]));
+                    calls[round % 4](m, root, &Moody { number: 1000, panics: Cell::new(true) });
+                });
+            });
+            assert_eq!(message, "no comparison");
+            let message = panic_message(|| {
+                session.mutate(|m, root| {
+                    let new = moody(m, 1000);
+                    new.panics.set(true);
+                    root.set.intern(m, new);
+                });
+            });
+            assert_eq!(message, "no comparison");
+            session.mutate(|m, root| {
+                assert_eq!((root.set.len(m), root.map.len()), (100, 100));
+                for number in 0..100 {
+                    let key = root.set.intern(m, moody(m, number));
+                    assert_eq!((root.map.get(&*key), key.number), (Some(number), number));
+                }
+            });
+        }
+    }
 }
