@@ -358,3 +358,39 @@ fn destructors_of_thread_local_variables_may_call_sessions() {
         assert!((0..16).all(|_| receiver.recv().unwrap() == 7));
     }
 }
+
+/// A session is forgotten, or a call of it panics, and its thread ends. Others go on.
+#[test]
+fn threads_that_end_leave_their_sessions() {
+    let beside = SMALL.concurrent(heapwood::Concurrent::On).max_pause(0);
+    for config in [SMALL, VERIFY, STRESS, beside] {
+        let new = || Session::<Head>::new(config, |_| Head(GcCell::new(None))).unwrap();
+        let fill = |session: &mut Session<Head<'static>>| {
+            session.mutate(|m, head| {
+                for value in 0..5000 {
+                    head.0.set(m, Some(m.alloc(Link { value, next: head.0.get() })));
+                }
+            });
+        };
+        let mut own = new();
+        fill(&mut own);
+        for round in 0..8 {
+            let ended = thread::scope(|scope| {
+                let ends = scope.spawn(|| {
+                    let mut session = new();
+                    fill(&mut session);
+                    match round % 2 {
+                        0 => std::mem::forget(session),
+                        _ => session.mutate(|m, head| assert!(head.0.get().is_none(), "{}", m.alloc(round))),
+                    }
+                });
+                ends.join()
+            });
+            assert_eq!(ended.is_err(), round % 2 == 1);
+            fill(&mut own);
+            own.collect();
+        }
+        let links = own.mutate(|_, head| std::iter::successors(head.0.get(), |link| link.next).count());
+        assert_eq!(links, 9 * 5000);
+    }
+}
