@@ -1,6 +1,6 @@
-//! The attribute `#[trace(..)]` of types and fields. Invariant: what it does not know is an error.
+//! The attribute `#[trace(..)]` of types and fields. Invariant: what it does not know is an error, and where it means nothing.
 
-use syn::{Attribute, DeriveInput, Field, Path, Result, parse_quote};
+use syn::{Attribute, Data, DeriveInput, Error, Field, Path, Result, parse_quote};
 
 /// The path of the crate `heapwood`, as a type's `#[trace(crate = path)]` has it.
 pub(crate) fn krate(input: &DeriveInput) -> Result<Path> {
@@ -15,6 +15,14 @@ pub(crate) fn krate(input: &DeriveInput) -> Result<Path> {
             path = meta.value()?.parse()?;
             Ok(())
         })?;
+    }
+    if let Data::Enum(data) = &input.data
+        && let Some(attribute) = data.variants.iter().flat_map(|variant| of(&variant.attrs)).next()
+    {
+        return Err(Error::new_spanned(
+            attribute,
+            "a variant has no `#[trace(..)]`: put it on the variant's fields",
+        ));
     }
     Ok(path)
 }

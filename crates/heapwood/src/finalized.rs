@@ -210,7 +210,9 @@ unsafe fn drop_taken(taken: Taken) {
     match taken.object {
         Some(object) => {
             // SAFETY: `alloc_for` registered it with such a function (contract 1).
-            let drop = unsafe { core::mem::transmute::<usize, DropFn>(taken.tag) };
+            let drop = unsafe {
+                core::mem::transmute::<*const (), DropFn>(core::ptr::with_exposed_provenance(taken.tag))
+            };
             // SAFETY: contract 1; it was dead, and nothing that comes back leads to it.
             unsafe { drop(object.as_ptr()) };
             // So that this stack keeps it up to here.

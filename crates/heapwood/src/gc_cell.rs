@@ -156,10 +156,12 @@ impl<V: Trace + Copy> GcCell<V> {
     #[inline]
     pub fn get(&self) -> V {
         if const { Self::IS_ONE_WORD } {
+            // SAFETY: the cell is a word of an object, or outside of the heap.
+            let word = publication::load(unsafe { AtomicUsize::from_ptr(self.slot()) });
+            // A number is no pointer that may be followed (Rust's rules of provenance); the one with this address is.
+            let pointer = core::ptr::with_exposed_provenance_mut::<u8>(word);
             // SAFETY: the type has the size of a word, and only words of its values are ever stored.
-            return unsafe {
-                core::mem::transmute_copy(&publication::load(AtomicUsize::from_ptr(self.slot())))
-            };
+            return unsafe { core::mem::transmute_copy(&pointer) };
         }
         // SAFETY: the cell is one thread's, and a collector beside it only reads.
         unsafe { *self.value.get() }

@@ -135,7 +135,7 @@ impl Heap {
     /// # What is checked
     ///
     /// With [`Config::verify`], in a build of this crate with debug assertions, a panic names a `Gc` that is followed after its object was
-    /// freed (1, 2), with the object's type and where it was made, and one that is stored into another heap's object (3). What is **not** found
+    /// freed (1, 2), with the object's type and where it was made, and one that is stored into another heap's object, or made its root (3). What is **not** found
     /// is a reference into an object that was freed, unless a `Gc` is read through it or it leads to what fills freed memory; and 4. A
     /// [session](crate::session) needs no promise.
     pub unsafe fn new(config: Config) -> Result<Heap, HeapError> {

@@ -36,14 +36,14 @@ use std::sync::Arc;
 #[repr(transparent)]
 pub struct Mutator(Hidden<heapwood_gc::Mutator>, PhantomData<*const ForOneThread>);
 
-/// The name is the compiler's message where a mutator is to cross threads, or to be used inside [`Mutator::blocking`].
-struct ForOneThread;
+/// The name is the compiler's message where a mutator or a session is to cross threads, or to be used inside [`Mutator::blocking`].
+pub(crate) struct ForOneThread;
 
 /// Without it that message would list all that a mutator consists of.
 #[repr(transparent)]
-struct Hidden<T>(T);
+pub(crate) struct Hidden<T>(pub(crate) T);
 
-// SAFETY: it is a part of a mutator only, which is not `Send`.
+// SAFETY: it is a part of a mutator or a session only, which are not `Send`.
 unsafe impl<T> Send for Hidden<T> {}
 // SAFETY: as above, and not `Sync`.
 unsafe impl<T> Sync for Hidden<T> {}
@@ -113,6 +113,7 @@ impl Mutator {
                 cell.cast::<T>().write(value);
                 buffer.commit(cell, const { Kind::<T>::CELL });
                 checked::made(self.raw(), cell);
+                checked::value::<T>(self.raw(), cell);
                 return Gc::from_raw(cell.cast());
             }
         }
@@ -149,6 +150,7 @@ impl Mutator {
                 cell.cast::<T>().write(value);
                 self.raw().buffer(shape).commit(cell, const { Kind::<T>::CELL });
                 checked::made(self.raw(), cell);
+                checked::value::<T>(self.raw(), cell);
                 Ok(Gc::from_raw(cell.cast()))
             }
         } else {
@@ -157,6 +159,7 @@ impl Mutator {
             // SAFETY: the object is new, large enough and aligned; until the value is in it its pointer words are 0.
             unsafe {
                 object.cast::<T>().write(value);
+                checked::value::<T>(self.raw(), object);
                 Ok(Gc::from_raw(object.cast()))
             }
         }

@@ -1,6 +1,7 @@
 //! A root keeps an object alive from anywhere, including a `static` and the ordinary heap, on any thread. It is a slot
 //! that the heap owns. A thread that is attached reads the `Gc` in it.
 
+use crate::checked;
 use crate::heap::Inner;
 use crate::mutator::Mutator;
 use crate::shared::Shared;
@@ -48,6 +49,7 @@ impl Mutator {
     ///
     /// # Panics
     /// If there is no memory for another root; [`Mutator::try_root`] returns an error instead.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn root<T>(&self, object: Gc<T>) -> Root<T> {
         match self.try_root(object) {
             Ok(root) => root,
@@ -59,7 +61,9 @@ impl Mutator {
     ///
     /// # Errors
     /// The heap has the maximum number of roots, or there is no memory for another.
+    #[cfg_attr(debug_assertions, track_caller)]
     pub fn try_root<T>(&self, object: Gc<T>) -> Result<Root<T>, Refusal> {
+        checked::store(self.raw(), 0, Gc::as_ptr(object) as usize);
         // SAFETY: who has a Gc has kept its object alive.
         unsafe { Root::new(self.inner(), Gc::as_ptr(object)) }
     }

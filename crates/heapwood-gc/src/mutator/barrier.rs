@@ -36,6 +36,32 @@ impl ShadeLog for Mutator {
     }
 }
 
+/// Loads a word of a value, which may be uninitialised where no pointer lies: then it is any. A load that the compiler knew would be
+/// undefined behaviour there, so it is an instruction that it does not look into.
+///
+/// # Safety
+/// 1. The word is readable.
+#[inline(always)]
+unsafe fn any_word(at: *const usize) -> usize {
+    let word;
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: contract 1.
+    unsafe {
+        core::arch::asm!("mov {}, qword ptr [{}]", lateout(reg) word, in(reg) at, options(nostack, readonly, preserves_flags));
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: contract 1.
+    unsafe {
+        core::arch::asm!("ldr {}, [{}]", lateout(reg) word, in(reg) at, options(nostack, readonly, preserves_flags));
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+    {
+        // SAFETY: contract 1.
+        word = unsafe { at.read_volatile() };
+    }
+    word
+}
+
 /// The write barrier of a mutator.
 #[derive(Clone, Copy)]
 pub struct WriteBarrier<'m>(&'m Mutator);
@@ -117,8 +143,8 @@ impl<'m> WriteBarrier<'m> {
         pointers: u64,
     ) {
         for i in 0..words {
-            // SAFETY: contract 2. Words of a value may be uninitialised where no pointer can lie; then they are any.
-            let (slot, word) = unsafe { (slot.add(i), value.add(i).read_volatile()) };
+            // SAFETY: contract 2.
+            let (slot, word) = unsafe { (slot.add(i), any_word(value.add(i))) };
             match pointers >> i & 1 {
                 // SAFETY: contract 1.
                 1 => unsafe { self.write_inside(slot, Address::new(word)) },

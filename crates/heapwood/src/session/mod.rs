@@ -63,8 +63,10 @@ pub use mutation::Mutation;
 use crate::access::mutator;
 use crate::attach::Attached;
 use crate::heap::Heap;
+use crate::mutator::{ForOneThread, Hidden};
 use crate::root::Root;
 use crate::trace::Trace;
+use core::marker::PhantomData;
 use core::ptr::NonNull;
 use heapwood_gc::settings::options::Stop;
 use heapwood_gc::{ClientRoots, CollectionPhases, Config, HeapError, StackGiven, Stats};
@@ -81,9 +83,10 @@ pub trait Rootable: 'static {
 /// It collects between calls, when that is due: in [`mutate`](Session::mutate), after the closure. Full markings go on
 /// beside the program as in other heaps; they start and end in those places.
 pub struct Session<R: Rootable> {
-    root: Root<R::At<'static>>,
+    root: Hidden<Root<R::At<'static>>>,
     // Dropped after the root.
-    attached: Attached,
+    attached: Hidden<Attached>,
+    _one_thread: PhantomData<*const ForOneThread>,
 }
 
 /// Stacks are not scanned, so it does not matter on which one the thread waits.
@@ -151,13 +154,13 @@ impl<R: Rootable> Session<R> {
         let attached = Attached::new(heap.inner.clone(), ANY_STACK)?;
         heap.inner.heap.set_phases(Some(&OnItsOwnThread)).expect("the thread is attached and uses no heap");
         let root = deferred(&attached, |m| rooted::<R>(m, root(m)));
-        Ok(Session { root, attached })
+        Ok(Session { root: Hidden(root), attached: Hidden(attached), _one_thread: PhantomData })
     }
 
     /// Calls `f` with access to the heap, and with the root. Nothing is collected in it, and afterwards what has come due.
     #[inline]
     pub fn mutate<T>(&mut self, f: impl for<'gc> FnOnce(&'gc Mutation<'gc>, &'gc R::At<'gc>) -> T) -> T {
-        deferred(&self.attached, |m| f(m, root_of::<R>(m, &self.root)))
+        deferred(&self.attached.0, |m| f(m, root_of::<R>(m, &self.root.0)))
     }
 
     /// Replaces the root by what `f` returns.
@@ -165,16 +168,16 @@ impl<R: Rootable> Session<R> {
         &mut self,
         f: impl for<'gc> FnOnce(&'gc Mutation<'gc>, &'gc R::At<'gc>) -> R::At<'gc>,
     ) {
-        self.root = self.mutate(|m, root| rooted::<R>(m, f(m, root)));
+        self.root.0 = self.mutate(|m, root| rooted::<R>(m, f(m, root)));
     }
 
     /// Collects everything that the root does not lead to, now, in a stop.
     pub fn collect(&mut self) {
-        self.attached.collect();
+        self.attached.0.collect();
     }
 
     /// The heap's statistics.
     pub fn stats(&self) -> Stats {
-        self.attached.heap().stats()
+        self.attached.0.heap().stats()
     }
 }

@@ -1,5 +1,6 @@
 //! The tests of the Rust interface, one module a subject. `common` has heaps and lists that several of them use.
 
+mod accidents;
 mod alloc;
 mod arenas;
 mod buffers;
@@ -10,6 +11,7 @@ mod derive;
 mod errors;
 mod examples;
 mod finalize;
+mod gc_arena_cases;
 mod heap;
 mod large_types;
 mod limits;

@@ -172,7 +172,8 @@ fn what_a_mutation_loses_is_named() {
         is_lost |= checked.iter().any(|ran| !ran.status.success());
         let said = checked.map(|ran| ran.stderr).concat();
         let said = String::from_utf8_lossy(&said);
-        let first = said.lines().find(|line| line.starts_with("heapwood: ") || line.starts_with("a Gc<"));
+        let names = ["heapwood: ", "a Gc<", "a pointer is stored that leads to "];
+        let first = said.lines().find(|line| names.iter().any(|name| line.starts_with(name)));
         println!(
             "{} {name}\n    {}",
             if is_lost { "lost" } else { "kept" },

@@ -2,13 +2,18 @@
 //! looks in builds with debug assertions.
 #![cfg(debug_assertions)]
 
+use crate::accidents::Once;
 use crate::common::{Node, VERIFY, heap, list, node, panic_message, scrub};
 use heapwood::{Config, Gc, Mutator};
 use heapwood_gc_testing::Child;
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::future::Future;
 use std::hint::black_box;
 use std::os::unix::process::ExitStatusExt;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 
 const MANY: u64 = 1000;
 
@@ -23,11 +28,25 @@ fn nodes(m: &Mutator) -> impl Iterator<Item = Gc<Node>> + '_ {
     (0..MANY).map(|value| node(m, value, None))
 }
 
+type Waiting = RefCell<Pin<Box<dyn Future<Output = u64>>>>;
+
+/// The sum of those that are ready.
+fn poll(futures: &[Waiting]) -> u64 {
+    let mut sum = 0;
+    for future in futures {
+        if let Poll::Ready(value) = future.borrow_mut().as_mut().poll(&mut Context::from_waker(Waker::noop()))
+        {
+            sum += value;
+        }
+    }
+    sum
+}
+
 /// Keeps many there, and returns what reads them.
 type Keep = fn(&Mutator) -> Read;
 
 /// Where programs keep pointers to objects, and no collection looks.
-const PLACES: [(&str, Keep); 9] = [
+const PLACES: [(&str, Keep); 12] = [
     ("Vec", |m| {
         let kept: Vec<_> = nodes(m).collect();
         Box::new(move || kept.iter().map(|node| node.value).sum())
@@ -43,6 +62,26 @@ const PLACES: [(&str, Keep); 9] = [
     ("BTreeMap", |m| {
         let kept: BTreeMap<_, _> = nodes(m).map(|node| (node.value, node)).collect();
         Box::new(move || kept.values().map(|node| node.value).sum())
+    }),
+    ("VecDeque", |m| {
+        let kept: VecDeque<_> = nodes(m).collect();
+        Box::new(move || kept.iter().map(|node| node.value).sum())
+    }),
+    ("pairs of a byte and an Option", |m| {
+        let kept: Vec<_> = nodes(m).map(|node| (1u8, Some(node))).collect();
+        Box::new(move || kept.iter().map(|(_, node)| node.unwrap().value).sum())
+    }),
+    ("futures", |m| {
+        // Each waits once, with a node in its state.
+        let kept: Vec<Waiting> = nodes(m)
+            .map(|node| async move {
+                Once::default().await;
+                node.value
+            })
+            .map(|future| RefCell::new(Box::pin(future) as Pin<Box<_>>))
+            .collect();
+        assert_eq!(poll(&kept), 0);
+        Box::new(move || poll(&kept))
     }),
     ("thread_local", |m| {
         KEPT.with_borrow_mut(|kept| kept.extend(nodes(m)));
@@ -118,13 +157,72 @@ fn a_store_that_mixes_heaps_or_revives_an_object_is_refused() {
 /// References are read without a look, but what is read from a freed object leads nowhere.
 #[test]
 fn a_reference_to_a_freed_object_is_named_where_it_is_followed_further() {
-    let said = said(VERIFY, |m| {
-        let (sender, receiver) = std::sync::mpsc::channel::<&'static Node>();
-        // SAFETY: none; this is the mistake.
-        nodes(m).for_each(|node| sender.send(unsafe { &*Gc::as_ptr(node) }).unwrap());
-        Box::new(move || receiver.try_iter().map(|node| node.next.get().map_or(1, |next| next.value)).sum())
-    });
-    assert!(said.starts_with("a Gc<heapwood::common::Node> is a word of freed memory"), "{said}");
+    let places: [(&str, Keep); 2] = [
+        ("channel", |m| {
+            let (sender, receiver) = std::sync::mpsc::channel();
+            references(m).for_each(|node| sender.send(node).unwrap());
+            Box::new(move || receiver.try_iter().map(next).sum())
+        }),
+        ("Vec", |m| {
+            let kept: Vec<_> = references(m).collect();
+            Box::new(move || kept.iter().copied().map(next).sum())
+        }),
+    ];
+    for (name, place) in places {
+        let said = said(VERIFY, place);
+        assert!(said.starts_with("a Gc<heapwood::common::Node> is a word of freed memory"), "{name}: {said}");
+    }
+}
+
+/// As a borrow from a `Gc` that is used no more.
+fn references(m: &Mutator) -> impl Iterator<Item = &'static Node> + '_ {
+    // SAFETY: none; this is the mistake.
+    nodes(m).map(|node| unsafe { &*Gc::as_ptr(node) })
+}
+
+fn next(node: &Node) -> u64 {
+    node.next.get().map_or(1, |next| next.value)
+}
+
+/// Two sorted halves, to be merged.
+#[inline(never)]
+fn fill(m: &Mutator, places: &mut [Gc<Node>]) {
+    for half in [0, 1] {
+        for i in 0..places.len() / 2 {
+            places[half * places.len() / 2 + i] = node(m, 2 * i as u64 + half as u64, None);
+        }
+    }
+}
+
+/// Collects now and then, as a comparison that allocates does.
+fn compare(m: &Mutator) -> impl FnMut(&Gc<Node>, &Gc<Node>) -> Ordering + '_ {
+    let mut compared = 0;
+    move |a, b| {
+        compared += 1;
+        if compared % 512 == 0 {
+            m.collect();
+        }
+        a.value.cmp(&b.value)
+    }
+}
+
+/// Elements lie in the sort's buffer, and nowhere else, while a comparison allocates; the stack has only those that are not there.
+#[test]
+fn a_comparison_that_collects_is_named() {
+    let heap = heap(VERIFY);
+    let m = heap.attach().unwrap();
+    let mut places = [node(&m, 0, None); 4096];
+    fill(&m, &mut places);
+    let said = panic_message(|| places.sort_by(compare(&m)));
+    assert!(
+        said.starts_with("a Gc<heapwood::common::Node> leads to heapwood::common::Node, made at "),
+        "{said}"
+    );
+    // It is right while something else keeps the elements.
+    fill(&m, &mut places);
+    let kept = m.keep(m.alloc_slice(places.len(), |i| places[i]));
+    places.sort_by(compare(&m));
+    assert!((0..4096).eq(places.iter().map(|node| node.value)) && kept.len() == 4096);
 }
 
 /// What is on the stack of a thread that has left the heap is not looked at any more.
