@@ -179,6 +179,26 @@ fn collections_keep_what_programs_use() {
     }
 }
 
+/// Closures that were made before and after a collection share a variable that is on the stack meanwhile, and keep it when its frame
+/// is gone.
+#[test]
+fn captured_variables_outlive_collections_and_frames() {
+    let text = "fun garbage() { var all = []; for (var i = 0; i < 200; i = i + 1) push(all, str(i)); }
+                fun shared(first) {
+                  var other = [first]; fun of_other() { return other[0]; }
+                  var x = first; fun get() { return x; } garbage(); x = x + 1; fun set(to) { x = to; } garbage(); return [get, set, of_other];
+                }
+                var all = []; for (var i = 0; i < 50; i = i + 1) push(all, shared(i * 10)); garbage();
+                print all[7][0](); all[7][1](5); print all[7][0](); print all[8][0](); print all[49][2](); shared(0); print all[0][0]() + all[0][2]();";
+    for (number, config) in CONFIGS.into_iter().enumerate() {
+        for in_session in [false, true] {
+            let (lines, stats) = printed(text, config, in_session);
+            assert_eq!(lines, "71\n5\n81\n490\n1", "config {number}, session {in_session}");
+            assert!(stats.unwrap().collections > 0);
+        }
+    }
+}
+
 #[test]
 fn mistakes_of_a_run_are_named_with_their_line() {
     for (text, expected) in [
