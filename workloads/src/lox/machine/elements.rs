@@ -5,16 +5,24 @@ use heapwood::Access;
 use heapwood::session::{Gc, GcMap, GcVec};
 
 /// The place that a number names in a list.
+#[inline(always)]
 fn place(list: &List<'_>, index: Value<'_>) -> Result<usize, String> {
-    let Value::Number(number) = index else {
-        return Err(format!("a list has no element of {}", index.what()));
-    };
-    let number = number.get();
-    let place = number as usize;
-    if place as f64 == number && place < list.len() {
+    if let Value::Number(number) = index
+        && let place = number.get() as usize
+        && place as f64 == number.get()
+        && place < list.len()
+    {
         return Ok(place);
     }
-    Err(format!("{number} is no place in a list of {} elements", list.len()))
+    Err(no_place(list.len(), index))
+}
+
+#[cold]
+fn no_place(len: usize, index: Value<'_>) -> String {
+    match index {
+        Value::Number(number) => format!("{} is no place in a list of {len} elements", number.get()),
+        other => format!("a list has no element of {}", other.what()),
+    }
 }
 
 /// The element in a place; of a map nil, if there is none.

@@ -7,6 +7,7 @@ use heapwood::Access;
 use heapwood::session::{Gc, GcVec};
 
 /// Calls one with its arguments, of which there are as many as it takes.
+#[inline(never)]
 pub(super) fn call<'gc>(
     m: &impl Access<'gc>,
     program: &Program,

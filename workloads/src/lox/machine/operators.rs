@@ -4,6 +4,8 @@ use super::value::Value;
 use crate::lox::front::Compare;
 use heapwood::Access;
 
+pub(super) const NOT_ADDED: &str = "only two numbers or two texts can be added";
+
 /// `a + b`, by way of `scratch`.
 #[inline(never)]
 pub(super) fn add<'gc>(
@@ -13,7 +15,7 @@ pub(super) fn add<'gc>(
     b: Value<'gc>,
 ) -> Result<Value<'gc>, String> {
     let (Value::Text(first), Value::Text(second)) = (a, b) else {
-        return Err("only two numbers or two texts can be added".into());
+        return Err(NOT_ADDED.into());
     };
     scratch.clear();
     scratch.push_str(&first);
@@ -28,18 +30,5 @@ pub(super) fn compare<'gc>(how: Compare, a: Value<'gc>, b: Value<'gc>) -> Result
         Compare::Equal => Ok(a.equals(b)),
         Compare::NotEqual => Ok(!a.equals(b)),
         _ => Err("only numbers can be compared".into()),
-    }
-}
-
-/// Whether two numbers compare so.
-#[inline(always)]
-pub(super) fn compare_numbers(how: Compare, a: f64, b: f64) -> bool {
-    match how {
-        Compare::Equal => a == b,
-        Compare::NotEqual => a != b,
-        Compare::Less => a < b,
-        Compare::LessEqual => a <= b,
-        Compare::Greater => a > b,
-        Compare::GreaterEqual => a >= b,
     }
 }

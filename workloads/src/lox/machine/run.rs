@@ -3,12 +3,12 @@
 
 use super::host::{Called, Machine, Progress};
 use super::objects;
-use super::operators::{add, compare, compare_numbers};
+use super::operators::{NOT_ADDED, add, compare};
 use super::places::NONE;
 use super::state::{Frame, State};
 use super::value::{Bound, Class, Value};
 use super::{captured, elements};
-use crate::lox::front::{Function, INIT, LoxError, Op};
+use crate::lox::front::{Function, INIT, LoxError, Op, remainder};
 use heapwood::Access;
 
 /// The values on the stack at most: a power of two, so that an index is cut down to it without a branch.
@@ -97,9 +97,7 @@ impl Machine<'_> {
         macro_rules! compared {
             ($how:expr, $left:expr, $right:expr) => {
                 match ($left, $right) {
-                    (Value::Number(left), Value::Number(right)) => {
-                        compare_numbers($how, left.get(), right.get())
-                    }
+                    (Value::Number(left), Value::Number(right)) => $how.holds(left.get(), right.get()),
                     (left, right) => check!(compare($how, left, right)),
                 }
             };
@@ -179,6 +177,13 @@ impl Machine<'_> {
                     }
                     continue;
                 }
+                Op::JumpUnlessNumber { compare: how, number, to } => {
+                    let (left, right) = (pop!(), Value::from(function.numbers[number as usize]));
+                    if !compared!(how, left, right) {
+                        next = to as usize;
+                    }
+                    continue;
+                }
                 Op::Compare(how) => {
                     let (right, left) = (pop!(), below!(0));
                     below!(0) = Value::from(compared!(how, left, right));
@@ -197,10 +202,23 @@ impl Machine<'_> {
                     continue;
                 }
                 Op::AddNumber(number) => {
-                    let Value::Number(left) = below!(0) else {
-                        fail!("only two numbers or two texts can be added")
-                    };
+                    let Value::Number(left) = below!(0) else { fail!(NOT_ADDED) };
                     below!(0) = Value::from(left.get() + function.numbers[number as usize]);
+                    continue;
+                }
+                Op::AddToLocal { local, number } => {
+                    let Value::Number(left) = local!(local) else { fail!(NOT_ADDED) };
+                    push!(Value::from(left.get() + function.numbers[number as usize]));
+                    continue;
+                }
+                Op::Increase { local, number } => {
+                    let Value::Number(left) = local!(local) else { fail!(NOT_ADDED) };
+                    local!(local) = Value::from(left.get() + function.numbers[number as usize]);
+                    continue;
+                }
+                Op::SubtractFromLocal { local, number } => {
+                    let Value::Number(left) = local!(local) else { fail!("only numbers can be subtracted") };
+                    push!(Value::from(left.get() - function.numbers[number as usize]));
                     continue;
                 }
                 Op::SubtractNumber(number) => {
@@ -221,7 +239,11 @@ impl Machine<'_> {
                     continue;
                 }
                 Op::Remainder => {
-                    arithmetic!(%, "divided");
+                    let (right, left) = (pop!(), below!(0));
+                    let (Value::Number(left), Value::Number(right)) = (left, right) else {
+                        fail!("only numbers can be divided")
+                    };
+                    below!(0) = Value::from(remainder(left.get(), right.get()));
                     continue;
                 }
                 Op::Index => {
@@ -405,6 +427,12 @@ impl Machine<'_> {
                             None if args == 0 => continue,
                             None => fail!(self.no_init(&class, args)),
                         }
+                    }
+                    Value::Native(native) => {
+                        let value = check!(self.call_native(m, native, &stack[top - args as usize..top]));
+                        top -= args as usize;
+                        below!(0) = value;
+                        continue;
                     }
                     other => match check!(self.call(m, other, &mut stack[..top], args)) {
                         Called::Enter(callee) => (callee, args),
