@@ -1,7 +1,7 @@
 //! The machine for Lox does what programs say, in both kinds of heaps: every construct and every message, while the heap collects at each
 //! allocation, is verified, and has young collections.
 
-use heapwood::{Config, Generational, Heap, Stats};
+use heapwood::{Concurrent, Config, Generational, Heap, Stats};
 use heapwood_workloads::lox::front::{Native, compile};
 use heapwood_workloads::lox::session::RunError;
 use heapwood_workloads::lox::{plain, run_in_session, session};
@@ -197,6 +197,21 @@ fn captured_variables_outlive_collections_and_frames() {
             assert!(stats.unwrap().collections > 0);
         }
     }
+}
+
+/// Dead trees do not keep older dead ones: what is nil leads nowhere, though the collector takes any word of a value for a pointer that
+/// looks like one. A session has no stack that could.
+#[test]
+fn dead_trees_keep_nothing() {
+    let text = "class Node { init(left, right) { this.left = left; this.right = right; } }
+                fun build(depth) { if (depth == 0) return Node(nil, nil); return Node(build(depth - 1), build(depth - 1)); }
+                for (var i = 0; i < 150; i = i + 1) build(9);";
+    let config = SMALL.concurrent(Concurrent::Off).generational(Generational::Off);
+    let (lines, stats) = printed(text, config, true);
+    let stats = stats.unwrap();
+    assert!(lines.is_empty() && stats.collections > 3, "{lines}");
+    // A tree has 64 KiB; one is being built.
+    assert!(stats.live_bytes < 256 << 10, "{stats:?}");
 }
 
 #[test]

@@ -59,7 +59,7 @@ impl Machine<'_> {
     #[inline(always)]
     pub(super) fn field<'gc>(&self, instance: Gc<'gc, Instance<'gc>>, name: u16) -> Value<'gc> {
         match self.places.of(&class_of(&instance), name).field {
-            NONE => Value::Absent,
+            NONE => Value::ABSENT,
             place => field(&instance, place),
         }
     }

@@ -29,8 +29,8 @@ fn no_place(len: usize, index: Value<'_>) -> String {
 #[inline]
 pub(super) fn get<'gc>(from: Value<'gc>, index: Value<'gc>) -> Result<Value<'gc>, String> {
     match from {
-        Value::List(list) => Ok(list.get(place(&list, index)?).unwrap_or(Value::Nil)),
-        Value::Map(map) => Ok(map.get(&Key(index)).unwrap_or(Value::Nil)),
+        Value::List(list) => Ok(list.get(place(&list, index)?).unwrap_or(Value::NIL)),
+        Value::Map(map) => Ok(map.get(&Key(index)).unwrap_or(Value::NIL)),
         other => Err(format!("only lists and maps have elements, not {}", other.what())),
     }
 }

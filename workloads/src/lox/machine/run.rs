@@ -28,7 +28,7 @@ impl Machine<'_> {
     /// A mistake that the program made. It cannot go on then.
     #[inline(never)]
     pub fn go_on<'gc>(&mut self, m: &impl Access<'gc>, state: &State<'gc>) -> Result<Progress, LoxError> {
-        let mut stack = [Value::Nil; VALUES];
+        let mut stack = [Value::NIL; VALUES];
         let mut frames = [state.any_frame(); FRAMES];
         let (values, depth) = state.restore(&mut stack, &mut frames);
         self.run(m, state, &mut stack, &mut frames, (values, depth - 1))
@@ -107,7 +107,7 @@ impl Machine<'_> {
                 let of = $of;
                 let Value::Instance(instance) = of else { fail!(self.no_property(of, $name)) };
                 match self.field(instance, $name) {
-                    Value::Absent => check!(self.bound(m, instance, $name)),
+                    Value::Absent(_) => check!(self.bound(m, instance, $name)),
                     value => value,
                 }
             }};
@@ -259,14 +259,14 @@ impl Machine<'_> {
                 }
                 Op::GetGlobal(global) => {
                     match state.globals[global as usize].get() {
-                        Value::Absent => fail!(self.no_global(global)),
+                        Value::Absent(_) => fail!(self.no_global(global)),
                         value => push!(value),
                     }
                     continue;
                 }
                 Op::SetGlobal(global) => {
                     let cell = &state.globals[global as usize];
-                    if matches!(cell.get(), Value::Absent) {
+                    if matches!(cell.get(), Value::Absent(_)) {
                         fail!(self.no_global(global));
                     }
                     cell.set(m, below!(0));
@@ -292,15 +292,15 @@ impl Machine<'_> {
                     continue;
                 }
                 Op::Nil => {
-                    push!(Value::Nil);
+                    push!(Value::NIL);
                     continue;
                 }
                 Op::True => {
-                    push!(Value::True);
+                    push!(Value::TRUE);
                     continue;
                 }
                 Op::False => {
-                    push!(Value::False);
+                    push!(Value::FALSE);
                     continue;
                 }
                 Op::Text(text) => {
@@ -450,11 +450,11 @@ impl Machine<'_> {
                     let class = objects::class_of(&instance);
                     let place = self.places.of(&class, name);
                     let field = match place.field {
-                        NONE => Value::Absent,
+                        NONE => Value::ABSENT,
                         place => objects::field(&instance, place),
                     };
                     match field {
-                        Value::Absent => match class.methods.get(place.method as usize) {
+                        Value::Absent(_) => match class.methods.get(place.method as usize) {
                             Some(callee) => (callee, args),
                             None => fail!(self.no_property(below!(args), name)),
                         },
