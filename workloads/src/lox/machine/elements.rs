@@ -25,8 +25,16 @@ fn no_place(len: usize, index: Value<'_>) -> String {
     }
 }
 
+/// The element of a list in a place, if both are that: in registers, where a `Result` would go by way of memory.
+#[inline(always)]
+pub(super) fn in_list<'gc>(from: Value<'gc>, index: Value<'gc>) -> Option<Value<'gc>> {
+    let (Value::List(list), Value::Number(number)) = (from, index) else { return None };
+    let place = number.get() as usize;
+    if place as f64 == number.get() { list.get(place) } else { None }
+}
+
 /// The element in a place; of a map nil, if there is none.
-#[inline]
+#[inline(never)]
 pub(super) fn get<'gc>(from: Value<'gc>, index: Value<'gc>) -> Result<Value<'gc>, String> {
     match from {
         Value::List(list) => Ok(list.get(place(&list, index)?).unwrap_or(Value::NIL)),

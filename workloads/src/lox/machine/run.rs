@@ -3,12 +3,12 @@
 
 use super::host::{Called, Machine, Progress};
 use super::objects;
-use super::operators::{NOT_ADDED, add, compare};
+use super::operators::{NOT_ADDED, add};
 use super::places::NONE;
 use super::state::{Frame, State};
 use super::value::{Bound, Class, Value};
 use super::{captured, elements};
-use crate::lox::front::{Function, INIT, LoxError, Op, remainder};
+use crate::lox::front::{Compare, Function, INIT, LoxError, Op, remainder};
 use heapwood::Access;
 
 /// The values on the stack at most: a power of two, so that an index is cut down to it without a branch.
@@ -98,7 +98,11 @@ impl Machine<'_> {
             ($how:expr, $left:expr, $right:expr) => {
                 match ($left, $right) {
                     (Value::Number(left), Value::Number(right)) => $how.holds(left.get(), right.get()),
-                    (left, right) => check!(compare($how, left, right)),
+                    (left, right) => match $how {
+                        Compare::Equal => left.equals(right),
+                        Compare::NotEqual => !left.equals(right),
+                        _ => fail!("only numbers can be compared"),
+                    },
                 }
             };
         }
@@ -248,7 +252,10 @@ impl Machine<'_> {
                 }
                 Op::Index => {
                     let (index, from) = (pop!(), below!(0));
-                    below!(0) = check!(elements::get(from, index));
+                    below!(0) = match elements::in_list(from, index) {
+                        Some(value) => value,
+                        None => check!(elements::get(from, index)),
+                    };
                     continue;
                 }
                 Op::SetIndex => {

@@ -5,6 +5,7 @@ use heapwood::session::{Gc, GcMap, GcVec};
 use heapwood::{CellValue, GcCell, GcStr, NoPointers, Slice, Trace};
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
 
 /// A number, by its bits.
 #[derive(Clone, Copy, PartialEq, Eq, Trace, NoPointers, CellValue)]
@@ -197,8 +198,7 @@ impl<'gc> Value<'gc> {
         match (self, other) {
             (Value::Number(a), Value::Number(b)) => a.get() == b.get(),
             (Value::Text(a), Value::Text(b)) => Gc::ptr_eq(a, b) || a == b,
-            (Value::Number(_) | Value::Text(_), _) | (_, Value::Number(_) | Value::Text(_)) => false,
-            (a, b) => a.address() == b.address(),
+            (a, b) => discriminant(&a) == discriminant(&b) && a.address() == b.address(),
         }
     }
 }
