@@ -32,20 +32,19 @@ fn printed(text: &str, config: Config, in_session: bool) -> (String, Option<Stat
     (lines.join("\n"), stats)
 }
 
-/// Runs it everywhere, and says how often it was collected at least.
-fn check(text: &str, expected: &str) -> u64 {
-    let mut fewest = u64::MAX;
+/// Runs it everywhere.
+fn check(text: &str, expected: &str) {
     for (number, config) in CONFIGS.into_iter().enumerate() {
         for in_session in [false, true] {
             let (lines, stats) = printed(text, config, in_session);
             assert_eq!(lines, expected, "{text}\nconfig {number}, session {in_session}");
             if let Some(stats) = stats {
                 assert_eq!(stats.barrier_violations, 0, "{text}");
-                fewest = fewest.min(stats.collections);
+                // Under stress each allocation collects.
+                assert!(number != 1 || stats.collections > 0, "{text}");
             }
         }
     }
-    fewest
 }
 
 #[test]
