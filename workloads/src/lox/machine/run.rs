@@ -8,7 +8,7 @@ use super::places::NONE;
 use super::state::{Frame, State};
 use super::value::{Bound, Class, Value};
 use super::{captured, elements};
-use crate::lox::front::{Compare, Function, INIT, LoxError, Op, remainder};
+use crate::lox::front::{Compare, INIT, LoxError, Op, remainder};
 use heapwood::Access;
 
 /// The values on the stack at most: a power of two, so that an index is cut down to it without a branch.
@@ -18,8 +18,6 @@ const VALUE: usize = VALUES - 1;
 /// The same for frames. One place is for the innermost, when it is saved.
 const FRAMES: usize = 1 << 10;
 const FRAME: usize = FRAMES - 1;
-
-const TOO_DEEP: &str = "calls are nested too deeply";
 
 impl Machine<'_> {
     /// Goes on with the program in `state`, until it ends, or until a collection is due.
@@ -45,9 +43,8 @@ impl Machine<'_> {
         let program = self.program;
         let Frame { mut closure, next, base } = frames[depth];
         let (mut next, mut base) = (next as usize, base as usize);
-        let mut function: &Function = &program.functions[closure.function as usize];
-        let mut code: &[Op] = &function.code;
-
+        let mut function = &program.functions[closure.function as usize];
+        let mut code = &function.code[..];
         macro_rules! push {
             ($value:expr) => {{
                 let value = $value;
@@ -122,6 +119,18 @@ impl Machine<'_> {
                 let Value::Instance(instance) = of else { fail!(self.no_property(of, $name)) };
                 self.set_property(m, instance, $name, $value);
             }};
+        }
+        macro_rules! call {
+            ($callee:expr, $args:expr) => {
+                match check!(self.call(m, $callee, &mut stack[..top], $args)) {
+                    Called::Enter(callee) => (callee, $args),
+                    Called::Returned(value) => {
+                        top -= $args as usize;
+                        below!(0) = value;
+                        continue;
+                    }
+                }
+            };
         }
         macro_rules! wait_if_due {
             () => {
@@ -441,14 +450,7 @@ impl Machine<'_> {
                         below!(0) = value;
                         continue;
                     }
-                    other => match check!(self.call(m, other, &mut stack[..top], args)) {
-                        Called::Enter(callee) => (callee, args),
-                        Called::Returned(value) => {
-                            top -= args as usize;
-                            below!(0) = value;
-                            continue;
-                        }
-                    },
+                    other => call!(other, args),
                 },
                 Op::Invoke { args, name } => {
                     let Value::Instance(instance) = below!(args) else {
@@ -471,14 +473,7 @@ impl Machine<'_> {
                         }
                         other => {
                             below!(args) = other;
-                            match check!(self.call(m, other, &mut stack[..top], args)) {
-                                Called::Enter(callee) => (callee, args),
-                                Called::Returned(value) => {
-                                    top -= args as usize;
-                                    below!(0) = value;
-                                    continue;
-                                }
-                            }
+                            call!(other, args)
                         }
                     }
                 }
@@ -493,7 +488,7 @@ impl Machine<'_> {
                 fail!(self.wrong_count(callee.function, args));
             }
             if depth >= FRAME || first + called.slots as usize > VALUES {
-                fail!(TOO_DEEP);
+                fail!("calls are nested too deeply");
             }
             frames[depth & FRAME] = Frame { closure, next: next as u32, base: base as u32 };
             depth += 1;
