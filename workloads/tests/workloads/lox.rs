@@ -1,7 +1,7 @@
 //! The machine for Lox does what programs say, in both kinds of heaps: every construct and every message, while the heap collects at each
 //! allocation, is verified, and has young collections.
 
-use heapwood::{Config, Generational, Heap, Stats};
+use heapwood::{Concurrent, Config, Generational, Heap, Stats};
 use heapwood_workloads::lox::front::{Native, compile};
 use heapwood_workloads::lox::session::RunError;
 use heapwood_workloads::lox::{plain, run_in_session, session};
@@ -32,20 +32,19 @@ fn printed(text: &str, config: Config, in_session: bool) -> (String, Option<Stat
     (lines.join("\n"), stats)
 }
 
-/// Runs it everywhere, and says how often it was collected at least.
-fn check(text: &str, expected: &str) -> u64 {
-    let mut fewest = u64::MAX;
+/// Runs it everywhere.
+fn check(text: &str, expected: &str) {
     for (number, config) in CONFIGS.into_iter().enumerate() {
         for in_session in [false, true] {
             let (lines, stats) = printed(text, config, in_session);
             assert_eq!(lines, expected, "{text}\nconfig {number}, session {in_session}");
             if let Some(stats) = stats {
                 assert_eq!(stats.barrier_violations, 0, "{text}");
-                fewest = fewest.min(stats.collections);
+                // Under stress each allocation collects.
+                assert!(number != 1 || stats.collections > 0, "{text}");
             }
         }
     }
-    fewest
 }
 
 #[test]
@@ -177,6 +176,41 @@ fn collections_keep_what_programs_use() {
             assert!(stats.collections > 0 && stats.barrier_violations == 0, "{stats:?}");
         }
     }
+}
+
+/// Closures that were made before and after a collection share a variable that is on the stack meanwhile, and keep it when its frame
+/// is gone.
+#[test]
+fn captured_variables_outlive_collections_and_frames() {
+    let text = "fun garbage() { var all = []; for (var i = 0; i < 200; i = i + 1) push(all, str(i)); }
+                fun shared(first) {
+                  var other = [first]; fun of_other() { return other[0]; }
+                  var x = first; fun get() { return x; } garbage(); x = x + 1; fun set(to) { x = to; } garbage(); return [get, set, of_other];
+                }
+                var all = []; for (var i = 0; i < 50; i = i + 1) push(all, shared(i * 10)); garbage();
+                print all[7][0](); all[7][1](5); print all[7][0](); print all[8][0](); print all[49][2](); shared(0); print all[0][0]() + all[0][2]();";
+    for (number, config) in CONFIGS.into_iter().enumerate() {
+        for in_session in [false, true] {
+            let (lines, stats) = printed(text, config, in_session);
+            assert_eq!(lines, "71\n5\n81\n490\n1", "config {number}, session {in_session}");
+            assert!(stats.unwrap().collections > 0);
+        }
+    }
+}
+
+/// Dead trees do not keep older dead ones: what is nil leads nowhere, though the collector takes any word of a value for a pointer that
+/// looks like one. A session has no stack that could.
+#[test]
+fn dead_trees_keep_nothing() {
+    let text = "class Node { init(left, right) { this.left = left; this.right = right; } }
+                fun build(depth) { if (depth == 0) return Node(nil, nil); return Node(build(depth - 1), build(depth - 1)); }
+                for (var i = 0; i < 150; i = i + 1) build(9);";
+    let config = SMALL.concurrent(Concurrent::Off).generational(Generational::Off);
+    let (lines, stats) = printed(text, config, true);
+    let stats = stats.unwrap();
+    assert!(lines.is_empty() && stats.collections > 3, "{lines}");
+    // A tree has 64 KiB; one is being built.
+    assert!(stats.live_bytes < 256 << 10, "{stats:?}");
 }
 
 #[test]

@@ -117,6 +117,8 @@ fn a_run_as_a_peer_prints_what_peers_print() {
         ("finalize 100000 --verify --min-heap 1MiB", "finalize-100000.txt"),
         ("weakmap 100000", "weakmap-100000.txt"),
         ("weakmap 100000 --verify --min-heap 1MiB", "weakmap-100000.txt"),
+        ("lox 3", "lox-3.txt"),
+        ("lox 3 --verify --threads 2", "lox-3.txt"),
         ("trees 10 --arena", "trees-arena-10.txt"),
         ("trees 13 --arena --verify", "trees-arena-13.txt"),
         ("trees 13 --arena --threads 2 --no-huge-pages", "trees-arena-13.txt"),

@@ -68,6 +68,10 @@ impl Mutator {
             // In another heap: nobody but this thread makes a pause here.
             self.safepoint_slow();
         }
+        if state.stress().is_some() {
+            // So who asks between two steps returns at each allocation.
+            self.deferral().set(Deferral::Due);
+        }
         loop {
             let _no_preempt = self.record().no_preempt();
             match attempt() {

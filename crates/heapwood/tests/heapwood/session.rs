@@ -154,6 +154,21 @@ fn inside_a_call_pointers_may_be_anywhere() {
     }
 }
 
+/// Under stress a collection is due after each allocation, so an interpreter that returns when one is due is stressed, too.
+#[test]
+fn under_stress_each_allocation_makes_a_collection_due() {
+    let mut session = session(STRESS);
+    for _ in 0..10 {
+        let before = session.stats().collections;
+        session.mutate(|m, _| {
+            assert!(!m.is_collection_due());
+            _ = m.alloc(7u64);
+            assert!(m.is_collection_due());
+        });
+        assert_eq!(session.stats().collections, before + 1);
+    }
+}
+
 #[test]
 fn other_threads_may_borrow_what_is_sync() {
     let mut session = session(STRESS);

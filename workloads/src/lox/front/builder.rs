@@ -50,13 +50,15 @@ impl<'t> Builder<'t> {
     pub(super) fn emit(&mut self, op: Op, line: u32) {
         self.depth = self.depth.saturating_add_signed(op.effect());
         self.function.slots = self.function.slots.max(self.depth as u32);
-        match self.joined(op) {
-            Some(joined) => *self.function.code.last_mut().expect("it was joined with one") = joined,
-            None => {
-                self.function.code.push(op);
-                self.function.lines.push(line);
-            }
+        let mut op = op;
+        let mut line = line;
+        while let Some(joined) = self.joined(op) {
+            op = joined;
+            self.function.code.pop();
+            line = self.function.lines.pop().unwrap_or(line);
         }
+        self.function.code.push(op);
+        self.function.lines.push(line);
     }
 
     /// The last instruction, if nothing leads behind it.
@@ -80,21 +82,29 @@ impl<'t> Builder<'t> {
             (Op::GetLocal(local), Op::GetField(name)) => Op::GetLocalField { local, name },
             (Op::Number(number), Op::Add) => Op::AddNumber(number),
             (Op::Number(number), Op::Subtract) => Op::SubtractNumber(number),
+            (Op::GetLocal(local), Op::AddNumber(number)) => Op::AddToLocal { local, number },
+            (Op::GetLocal(local), Op::SubtractNumber(number)) => Op::SubtractFromLocal { local, number },
+            (Op::AddToLocal { local, number }, Op::StoreLocal(to)) if to == local => {
+                Op::Increase { local, number }
+            }
             (Op::Compare(compare), Op::PopJumpIfFalse(to)) => Op::JumpUnless { compare, to },
+            (Op::Number(number), Op::JumpUnless { compare, to }) => {
+                Op::JumpUnlessNumber { compare, number, to }
+            }
             (Op::Compare(Compare::Equal), Op::Not) => Op::Compare(Compare::NotEqual),
             _ => return None,
         })
     }
 
     /// The number of a number of the function. `None` if there are too many.
-    pub(super) fn number(&mut self, number: f64) -> Option<u32> {
+    pub(super) fn number(&mut self, number: f64) -> Option<u16> {
         let numbers = &mut self.function.numbers;
         let found = numbers.iter().position(|known| known.to_bits() == number.to_bits());
         let index = found.unwrap_or(numbers.len());
         if index == numbers.len() {
             numbers.push(number);
         }
-        u16::try_from(index).ok().map(u32::from)
+        u16::try_from(index).ok()
     }
 
     /// The place of the next instruction, to which a loop jumps back.

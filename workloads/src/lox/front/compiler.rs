@@ -188,7 +188,7 @@ impl<'t> Compiler<'t> {
         self.small(number, "texts")
     }
 
-    pub(super) fn number(&mut self, number: f64) -> Compiled<u32> {
+    pub(super) fn number(&mut self, number: f64) -> Compiled<u16> {
         match self.builder().number(number) {
             Some(index) => Ok(index),
             None => self.error("there are too many numbers in one function"),

@@ -28,5 +28,5 @@ mod statements;
 pub use compiler::compile;
 pub use error::LoxError;
 pub use native::Native;
-pub use op::{Compare, Op};
+pub use op::{Compare, Op, remainder};
 pub use program::{Captured, Function, INIT, Program};

@@ -1,20 +1,41 @@
 //! The instructions of a stack machine. Invariant: one has eight bytes.
 
-/// A comparison of the two values on top of the stack.
+/// A comparison. Its bits are the outcomes for which it holds: less, equal, greater, and neither, where a number is none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Compare {
-    /// `==`, of any values.
-    Equal,
-    /// `!=`, of any values.
-    NotEqual,
     /// `<`, of numbers.
-    Less,
+    Less = 1,
+    /// `==`, of any values.
+    Equal = 2,
     /// `<=`
-    LessEqual,
+    LessEqual = 3,
     /// `>`
-    Greater,
+    Greater = 4,
     /// `>=`
-    GreaterEqual,
+    GreaterEqual = 6,
+    /// `!=`, of any values.
+    NotEqual = 13,
+}
+
+impl Compare {
+    /// Whether two numbers compare so, without a branch.
+    #[inline(always)]
+    pub fn holds(self, a: f64, b: f64) -> bool {
+        let (less, equal, greater) = (u8::from(a < b), u8::from(a == b), u8::from(a > b));
+        let neither = u8::from(less | equal | greater == 0);
+        (less | equal << 1 | greater << 2 | neither << 3) & self as u8 != 0
+    }
+}
+
+/// `a % b`, with the sign of `a`. Most numbers are whole, and processors divide those much faster.
+#[inline]
+pub fn remainder(a: f64, b: f64) -> f64 {
+    let (whole_a, whole_b) = (a as i64, b as i64);
+    if whole_a as f64 == a && whole_b as f64 == b && whole_a >= 0 && whole_b > 0 {
+        return (whole_a % whole_b) as f64;
+    }
+    a % b
 }
 
 /// An instruction. "Pushes" and "pops" are of the stack of values; a slot is counted from the frame's first value, which is the called
@@ -28,7 +49,7 @@ pub enum Op {
     /// Pushes false.
     False,
     /// Pushes a number of the function.
-    Number(u32),
+    Number(u16),
     /// Pushes a text of the program.
     Text(u32),
     /// Pops a value.
@@ -83,14 +104,44 @@ pub enum Op {
         /// The instruction to go on with.
         to: u32,
     },
+    /// Pops a value and jumps unless it compares so with a number of the function.
+    JumpUnlessNumber {
+        /// How.
+        compare: Compare,
+        /// The number's place.
+        number: u16,
+        /// The instruction to go on with.
+        to: u32,
+    },
     /// `+` of numbers or texts.
     Add,
     /// `+` with a number of the function.
-    AddNumber(u32),
+    AddNumber(u16),
     /// `-`
     Subtract,
     /// `-` with a number of the function.
-    SubtractNumber(u32),
+    SubtractNumber(u16),
+    /// Pushes the sum of a local and a number of the function.
+    AddToLocal {
+        /// The slot of the local.
+        local: u8,
+        /// The number's place.
+        number: u16,
+    },
+    /// Pushes the difference of a local and a number of the function.
+    SubtractFromLocal {
+        /// The slot of the local.
+        local: u8,
+        /// The number's place.
+        number: u16,
+    },
+    /// Adds a number of the function to a local.
+    Increase {
+        /// The slot of the local.
+        local: u8,
+        /// The number's place.
+        number: u16,
+    },
     /// `*`
     Multiply,
     /// `/`
@@ -156,10 +207,12 @@ impl Op {
         match self {
             Op::Nil | Op::True | Op::False | Op::Number(_) | Op::Text(_) | Op::Closure(_) => 1,
             Op::GetLocal(_) | Op::GetUpvalue(_) | Op::GetGlobal(_) | Op::GetLocalField { .. } => 1,
-            Op::Class { .. } => 1,
+            Op::AddToLocal { .. } | Op::SubtractFromLocal { .. } | Op::Class { .. } => 1,
+            Op::Increase { .. } => 0,
             Op::SetLocal(_) | Op::SetUpvalue(_) | Op::SetGlobal(_) | Op::SetThisField(_) => 0,
             Op::GetField(_) | Op::AddNumber(_) | Op::SubtractNumber(_) | Op::Not | Op::Negate => 0,
             Op::Jump(_) | Op::Loop(_) | Op::JumpIfFalse(_) | Op::JumpIfTrue(_) => 0,
+            Op::JumpUnlessNumber { .. } => -1,
             Op::Pop | Op::StoreLocal(_) | Op::StoreThisField(_) | Op::DefineGlobal(_) | Op::SetField(_) => -1,
             Op::GetSuper(_) | Op::Index | Op::Compare(_) | Op::Print | Op::PopJumpIfFalse(_) => -1,
             Op::Add | Op::Subtract | Op::Multiply | Op::Divide | Op::Remainder => -1,
@@ -177,6 +230,7 @@ impl Op {
         match self {
             Op::Jump(to) | Op::Loop(to) | Op::JumpIfFalse(to) | Op::JumpIfTrue(to) => Some(to),
             Op::PopJumpIfFalse(to) | Op::JumpUnless { to, .. } => Some(to),
+            Op::JumpUnlessNumber { to, .. } => Some(to),
             _ => None,
         }
     }

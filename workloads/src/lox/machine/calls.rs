@@ -35,24 +35,22 @@ impl Machine<'_> {
                 stack[at] = bound.this;
                 Ok(Called::Enter(bound.method))
             }
-            Value::Native(native) => {
-                let native = Native::ALL[native as usize];
-                self.call_native(m, native, &stack[at + 1..], args).map(Called::Returned)
-            }
+            Value::Native(native) => self.call_native(m, native, &stack[at + 1..]).map(Called::Returned),
             other => Err(format!("only functions and classes can be called, not {}", other.what())),
         }
     }
 
-    #[inline(never)]
-    fn call_native<'gc>(
+    /// Calls a function of the machine, by its place among all.
+    #[inline(always)]
+    pub(super) fn call_native<'gc>(
         &mut self,
         m: &impl Access<'gc>,
-        native: Native,
+        native: u64,
         args: &[Value<'gc>],
-        count: u8,
     ) -> Result<Value<'gc>, String> {
-        if native.arity() != count {
-            return Err(takes(native.name(), native.arity(), count));
+        let native = Native::ALL[native as usize];
+        if native.arity() as usize != args.len() {
+            return Err(takes(native.name(), native.arity(), args.len() as u8));
         }
         natives::call(m, self.program, &mut self.scratch, native, args)
     }
@@ -61,7 +59,7 @@ impl Machine<'_> {
     #[inline(always)]
     pub(super) fn field<'gc>(&self, instance: Gc<'gc, Instance<'gc>>, name: u16) -> Value<'gc> {
         match self.places.of(&class_of(&instance), name).field {
-            NONE => Value::Absent,
+            NONE => Value::ABSENT,
             place => field(&instance, place),
         }
     }
@@ -145,6 +143,7 @@ impl Machine<'_> {
     }
 }
 
+#[cold]
 fn takes(name: &str, arity: u8, args: u8) -> String {
     let plural = if arity == 1 { "" } else { "s" };
     format!("'{name}' takes {arity} argument{plural}, not {args}")

@@ -5,24 +5,40 @@ use heapwood::Access;
 use heapwood::session::{Gc, GcMap, GcVec};
 
 /// The place that a number names in a list.
+#[inline(always)]
 fn place(list: &List<'_>, index: Value<'_>) -> Result<usize, String> {
-    let Value::Number(number) = index else {
-        return Err(format!("a list has no element of {}", index.what()));
-    };
-    let number = number.get();
-    let place = number as usize;
-    if place as f64 == number && place < list.len() {
+    if let Value::Number(number) = index
+        && let place = number.get() as usize
+        && place as f64 == number.get()
+        && place < list.len()
+    {
         return Ok(place);
     }
-    Err(format!("{number} is no place in a list of {} elements", list.len()))
+    Err(no_place(list.len(), index))
+}
+
+#[cold]
+fn no_place(len: usize, index: Value<'_>) -> String {
+    match index {
+        Value::Number(number) => format!("{} is no place in a list of {len} elements", number.get()),
+        other => format!("a list has no element of {}", other.what()),
+    }
+}
+
+/// The element of a list in a place, if both are that: in registers, where a `Result` would go by way of memory.
+#[inline(always)]
+pub(super) fn in_list<'gc>(from: Value<'gc>, index: Value<'gc>) -> Option<Value<'gc>> {
+    let (Value::List(list), Value::Number(number)) = (from, index) else { return None };
+    let place = number.get() as usize;
+    if place as f64 == number.get() { list.get(place) } else { None }
 }
 
 /// The element in a place; of a map nil, if there is none.
-#[inline]
+#[inline(never)]
 pub(super) fn get<'gc>(from: Value<'gc>, index: Value<'gc>) -> Result<Value<'gc>, String> {
     match from {
-        Value::List(list) => Ok(list.get(place(&list, index)?).unwrap_or(Value::Nil)),
-        Value::Map(map) => Ok(map.get(&Key(index)).unwrap_or(Value::Nil)),
+        Value::List(list) => Ok(list.get(place(&list, index)?).unwrap_or(Value::NIL)),
+        Value::Map(map) => Ok(map.get(&Key(index)).unwrap_or(Value::NIL)),
         other => Err(format!("only lists and maps have elements, not {}", other.what())),
     }
 }

@@ -8,7 +8,7 @@
 //! | `state` | what lies in the heap: the globals, and a program that waits |
 //! | `places` | where the fields and methods of a class are, remembered |
 //! | `captured` | variables that move from the stack into the heap |
-//! | `operators` | operators whose operands are not the usual ones |
+//! | `operators` | `+` of texts |
 //! | `elements` | lists and maps |
 //! | `natives` | the functions of the machine |
 //! | `host` | what a machine has outside of the heap |

@@ -7,6 +7,7 @@ use heapwood::Access;
 use heapwood::session::{Gc, GcVec};
 
 /// Calls one with its arguments, of which there are as many as it takes.
+#[inline(never)]
 pub(super) fn call<'gc>(
     m: &impl Access<'gc>,
     program: &Program,
@@ -22,7 +23,7 @@ pub(super) fn call<'gc>(
         (Native::Len, _) => return wrong("a text, a list or a map"),
         (Native::Push, [Value::List(list), value]) => {
             list.push(m, *value);
-            Value::Nil
+            Value::NIL
         }
         (Native::Pop, [Value::List(list)]) => match list.pop(m) {
             Some(value) => value,
@@ -36,7 +37,7 @@ pub(super) fn call<'gc>(
             Value::List(keys)
         }
         (Native::Has, [Value::Map(map), key]) => Value::from(map.contains_key(&Key(*key))),
-        (Native::Remove, [Value::Map(map), key]) => map.remove(m, &Key(*key)).unwrap_or(Value::Nil),
+        (Native::Remove, [Value::Map(map), key]) => map.remove(m, &Key(*key)).unwrap_or(Value::NIL),
         (Native::Keys | Native::Has | Native::Remove, _) => return wrong("a map"),
         (Native::Str, _) => {
             scratch.clear();

@@ -46,7 +46,7 @@ impl<'gc> Class<'gc> {
 /// A new instance, without fields.
 #[inline]
 pub(super) fn instantiate<'gc>(m: &impl Access<'gc>, class: Gc<'gc, Class<'gc>>) -> Gc<'gc, Instance<'gc>> {
-    let value = |index| if index == 0 { Value::Class(class) } else { Value::Absent };
+    let value = |index| if index == 0 { Value::Class(class) } else { Value::ABSENT };
     m.alloc_slice(1 + class.room.get() as usize, |index| GcCell::new(value(index)))
 }
 
@@ -71,8 +71,8 @@ pub(super) fn field<'gc>(instance: &Instance<'gc>, place: u16) -> Value<'gc> {
 
 #[cold]
 fn far_field<'gc>(instance: &Instance<'gc>, place: u16) -> Value<'gc> {
-    let Value::Moved(outgrown) = instance[0].get() else { return Value::Absent };
-    outgrown.fields.get(1 + place as usize - instance.len()).unwrap_or(Value::Absent)
+    let Value::Moved(outgrown) = instance[0].get() else { return Value::ABSENT };
+    outgrown.fields.get(1 + place as usize - instance.len()).unwrap_or(Value::ABSENT)
 }
 
 /// Sets the field in a place.
@@ -97,7 +97,7 @@ fn set_far_field<'gc>(m: &impl Access<'gc>, instance: &Instance<'gc>, place: u16
     };
     let index = 1 + place as usize - instance.len();
     while outgrown.fields.len() <= index {
-        outgrown.fields.push(m, Value::Absent);
+        outgrown.fields.push(m, Value::ABSENT);
     }
     outgrown.fields.set(m, index, value);
 }

@@ -3,12 +3,12 @@
 
 use super::host::{Called, Machine, Progress};
 use super::objects;
-use super::operators::{add, compare, compare_numbers};
+use super::operators::{NOT_ADDED, add};
 use super::places::NONE;
 use super::state::{Frame, State};
 use super::value::{Bound, Class, Value};
 use super::{captured, elements};
-use crate::lox::front::{Function, INIT, LoxError, Op};
+use crate::lox::front::{Compare, INIT, LoxError, Op, remainder};
 use heapwood::Access;
 
 /// The values on the stack at most: a power of two, so that an index is cut down to it without a branch.
@@ -19,8 +19,6 @@ const VALUE: usize = VALUES - 1;
 const FRAMES: usize = 1 << 10;
 const FRAME: usize = FRAMES - 1;
 
-const TOO_DEEP: &str = "calls are nested too deeply";
-
 impl Machine<'_> {
     /// Goes on with the program in `state`, until it ends, or until a collection is due.
     ///
@@ -28,7 +26,7 @@ impl Machine<'_> {
     /// A mistake that the program made. It cannot go on then.
     #[inline(never)]
     pub fn go_on<'gc>(&mut self, m: &impl Access<'gc>, state: &State<'gc>) -> Result<Progress, LoxError> {
-        let mut stack = [Value::Nil; VALUES];
+        let mut stack = [Value::NIL; VALUES];
         let mut frames = [state.any_frame(); FRAMES];
         let (values, depth) = state.restore(&mut stack, &mut frames);
         self.run(m, state, &mut stack, &mut frames, (values, depth - 1))
@@ -45,9 +43,8 @@ impl Machine<'_> {
         let program = self.program;
         let Frame { mut closure, next, base } = frames[depth];
         let (mut next, mut base) = (next as usize, base as usize);
-        let mut function: &Function = &program.functions[closure.function as usize];
-        let mut code: &[Op] = &function.code;
-
+        let mut function = &program.functions[closure.function as usize];
+        let mut code = &function.code[..];
         macro_rules! push {
             ($value:expr) => {{
                 let value = $value;
@@ -97,10 +94,12 @@ impl Machine<'_> {
         macro_rules! compared {
             ($how:expr, $left:expr, $right:expr) => {
                 match ($left, $right) {
-                    (Value::Number(left), Value::Number(right)) => {
-                        compare_numbers($how, left.get(), right.get())
-                    }
-                    (left, right) => check!(compare($how, left, right)),
+                    (Value::Number(left), Value::Number(right)) => $how.holds(left.get(), right.get()),
+                    (left, right) => match $how {
+                        Compare::Equal => left.equals(right),
+                        Compare::NotEqual => !left.equals(right),
+                        _ => fail!("only numbers can be compared"),
+                    },
                 }
             };
         }
@@ -109,7 +108,7 @@ impl Machine<'_> {
                 let of = $of;
                 let Value::Instance(instance) = of else { fail!(self.no_property(of, $name)) };
                 match self.field(instance, $name) {
-                    Value::Absent => check!(self.bound(m, instance, $name)),
+                    Value::Absent(_) => check!(self.bound(m, instance, $name)),
                     value => value,
                 }
             }};
@@ -120,6 +119,18 @@ impl Machine<'_> {
                 let Value::Instance(instance) = of else { fail!(self.no_property(of, $name)) };
                 self.set_property(m, instance, $name, $value);
             }};
+        }
+        macro_rules! call {
+            ($callee:expr, $args:expr) => {
+                match check!(self.call(m, $callee, &mut stack[..top], $args)) {
+                    Called::Enter(callee) => (callee, $args),
+                    Called::Returned(value) => {
+                        top -= $args as usize;
+                        below!(0) = value;
+                        continue;
+                    }
+                }
+            };
         }
         macro_rules! wait_if_due {
             () => {
@@ -179,6 +190,13 @@ impl Machine<'_> {
                     }
                     continue;
                 }
+                Op::JumpUnlessNumber { compare: how, number, to } => {
+                    let (left, right) = (pop!(), Value::from(function.numbers[number as usize]));
+                    if !compared!(how, left, right) {
+                        next = to as usize;
+                    }
+                    continue;
+                }
                 Op::Compare(how) => {
                     let (right, left) = (pop!(), below!(0));
                     below!(0) = Value::from(compared!(how, left, right));
@@ -197,10 +215,23 @@ impl Machine<'_> {
                     continue;
                 }
                 Op::AddNumber(number) => {
-                    let Value::Number(left) = below!(0) else {
-                        fail!("only two numbers or two texts can be added")
-                    };
+                    let Value::Number(left) = below!(0) else { fail!(NOT_ADDED) };
                     below!(0) = Value::from(left.get() + function.numbers[number as usize]);
+                    continue;
+                }
+                Op::AddToLocal { local, number } => {
+                    let Value::Number(left) = local!(local) else { fail!(NOT_ADDED) };
+                    push!(Value::from(left.get() + function.numbers[number as usize]));
+                    continue;
+                }
+                Op::Increase { local, number } => {
+                    let Value::Number(left) = local!(local) else { fail!(NOT_ADDED) };
+                    local!(local) = Value::from(left.get() + function.numbers[number as usize]);
+                    continue;
+                }
+                Op::SubtractFromLocal { local, number } => {
+                    let Value::Number(left) = local!(local) else { fail!("only numbers can be subtracted") };
+                    push!(Value::from(left.get() - function.numbers[number as usize]));
                     continue;
                 }
                 Op::SubtractNumber(number) => {
@@ -221,12 +252,19 @@ impl Machine<'_> {
                     continue;
                 }
                 Op::Remainder => {
-                    arithmetic!(%, "divided");
+                    let (right, left) = (pop!(), below!(0));
+                    let (Value::Number(left), Value::Number(right)) = (left, right) else {
+                        fail!("only numbers can be divided")
+                    };
+                    below!(0) = Value::from(remainder(left.get(), right.get()));
                     continue;
                 }
                 Op::Index => {
                     let (index, from) = (pop!(), below!(0));
-                    below!(0) = check!(elements::get(from, index));
+                    below!(0) = match elements::in_list(from, index) {
+                        Some(value) => value,
+                        None => check!(elements::get(from, index)),
+                    };
                     continue;
                 }
                 Op::SetIndex => {
@@ -237,14 +275,14 @@ impl Machine<'_> {
                 }
                 Op::GetGlobal(global) => {
                     match state.globals[global as usize].get() {
-                        Value::Absent => fail!(self.no_global(global)),
+                        Value::Absent(_) => fail!(self.no_global(global)),
                         value => push!(value),
                     }
                     continue;
                 }
                 Op::SetGlobal(global) => {
                     let cell = &state.globals[global as usize];
-                    if matches!(cell.get(), Value::Absent) {
+                    if matches!(cell.get(), Value::Absent(_)) {
                         fail!(self.no_global(global));
                     }
                     cell.set(m, below!(0));
@@ -270,15 +308,15 @@ impl Machine<'_> {
                     continue;
                 }
                 Op::Nil => {
-                    push!(Value::Nil);
+                    push!(Value::NIL);
                     continue;
                 }
                 Op::True => {
-                    push!(Value::True);
+                    push!(Value::TRUE);
                     continue;
                 }
                 Op::False => {
-                    push!(Value::False);
+                    push!(Value::FALSE);
                     continue;
                 }
                 Op::Text(text) => {
@@ -406,14 +444,13 @@ impl Machine<'_> {
                             None => fail!(self.no_init(&class, args)),
                         }
                     }
-                    other => match check!(self.call(m, other, &mut stack[..top], args)) {
-                        Called::Enter(callee) => (callee, args),
-                        Called::Returned(value) => {
-                            top -= args as usize;
-                            below!(0) = value;
-                            continue;
-                        }
-                    },
+                    Value::Native(native) => {
+                        let value = check!(self.call_native(m, native, &stack[top - args as usize..top]));
+                        top -= args as usize;
+                        below!(0) = value;
+                        continue;
+                    }
+                    other => call!(other, args),
                 },
                 Op::Invoke { args, name } => {
                     let Value::Instance(instance) = below!(args) else {
@@ -422,11 +459,11 @@ impl Machine<'_> {
                     let class = objects::class_of(&instance);
                     let place = self.places.of(&class, name);
                     let field = match place.field {
-                        NONE => Value::Absent,
+                        NONE => Value::ABSENT,
                         place => objects::field(&instance, place),
                     };
                     match field {
-                        Value::Absent => match class.methods.get(place.method as usize) {
+                        Value::Absent(_) => match class.methods.get(place.method as usize) {
                             Some(callee) => (callee, args),
                             None => fail!(self.no_property(below!(args), name)),
                         },
@@ -436,14 +473,7 @@ impl Machine<'_> {
                         }
                         other => {
                             below!(args) = other;
-                            match check!(self.call(m, other, &mut stack[..top], args)) {
-                                Called::Enter(callee) => (callee, args),
-                                Called::Returned(value) => {
-                                    top -= args as usize;
-                                    below!(0) = value;
-                                    continue;
-                                }
-                            }
+                            call!(other, args)
                         }
                     }
                 }
@@ -458,7 +488,7 @@ impl Machine<'_> {
                 fail!(self.wrong_count(callee.function, args));
             }
             if depth >= FRAME || first + called.slots as usize > VALUES {
-                fail!(TOO_DEEP);
+                fail!("calls are nested too deeply");
             }
             frames[depth & FRAME] = Frame { closure, next: next as u32, base: base as u32 };
             depth += 1;

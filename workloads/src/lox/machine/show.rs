@@ -12,8 +12,8 @@ impl Value<'_> {
     /// What it is, in a message.
     pub(super) fn what(self) -> &'static str {
         match self {
-            Value::Nil | Value::Absent | Value::Open(_) => "nil",
-            Value::True | Value::False => "a truth value",
+            Value::Nil(_) | Value::Absent(_) | Value::Open(_) => "nil",
+            Value::True(_) | Value::False(_) => "a truth value",
             Value::Number(_) => "a number",
             Value::Text(_) => "a text",
             Value::List(_) => "a list",
@@ -33,9 +33,9 @@ impl Value<'_> {
 
     fn write(self, program: &Program, depth: u32, to: &mut String) -> fmt::Result {
         match self {
-            Value::Nil | Value::Absent | Value::Open(_) => to.write_str("nil"),
-            Value::True => to.write_str("true"),
-            Value::False => to.write_str("false"),
+            Value::Nil(_) | Value::Absent(_) | Value::Open(_) => to.write_str("nil"),
+            Value::True(_) => to.write_str("true"),
+            Value::False(_) => to.write_str("false"),
             Value::Number(number) => write!(to, "{}", number.get()),
             Value::Text(text) => to.write_str(&text),
             Value::List(_) if depth == DEEPEST => to.write_str("[..]"),

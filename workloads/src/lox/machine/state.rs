@@ -32,7 +32,7 @@ impl<'gc> State<'gc> {
     /// A program that waits at its beginning.
     pub fn new(m: &impl Access<'gc>, program: &Program) -> Self {
         let global = |index: usize| {
-            if index < Native::ALL.len() { Value::Native(index as u64) } else { Value::Absent }
+            if index < Native::ALL.len() { Value::Native(index as u64) } else { Value::ABSENT }
         };
         let closure = m.alloc(Closure { function: program.main(), captured: None });
         let state = State {

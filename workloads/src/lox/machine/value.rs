@@ -5,6 +5,7 @@ use heapwood::session::{Gc, GcMap, GcVec};
 use heapwood::{CellValue, GcCell, GcStr, NoPointers, Slice, Trace};
 use std::cell::Cell;
 use std::hash::{Hash, Hasher};
+use std::mem::discriminant;
 
 /// A number, by its bits.
 #[derive(Clone, Copy, PartialEq, Eq, Trace, NoPointers, CellValue)]
@@ -17,16 +18,21 @@ impl Number {
     }
 }
 
+/// What a value without content has in its place. A word that is not written keeps what was there before, and the collector, which does
+/// not know the variants, would take that for a pointer: each nil in a tree could keep an older tree.
+#[derive(Clone, Copy, Trace, NoPointers, CellValue)]
+pub(super) struct Zero(u64);
+
 /// A value: two words. What follows the variant is one word in each, and no float, so that the compiler keeps a value in two registers and
 /// copies it word by word. (Copies of both words at once would wait for the two stores that wrote the value.)
 #[derive(Clone, Copy, Trace, CellValue)]
 pub(super) enum Value<'gc> {
     /// No value.
-    Nil,
+    Nil(Zero),
     /// True.
-    True,
+    True(Zero),
     /// False.
-    False,
+    False(Zero),
     /// A number.
     Number(Number),
     /// A text, which never changes.
@@ -46,7 +52,7 @@ pub(super) enum Value<'gc> {
     /// A method with its instance.
     Bound(Gc<'gc, Bound<'gc>>),
     /// No field, or no global.
-    Absent,
+    Absent(Zero),
     /// The place of a captured variable that is on the stack.
     Open(u64),
     /// Where the class and the further fields of an instance are.
@@ -152,15 +158,20 @@ impl From<f64> for Value<'_> {
 impl From<bool> for Value<'_> {
     #[inline(always)]
     fn from(is: bool) -> Self {
-        if is { Value::True } else { Value::False }
+        if is { Value::TRUE } else { Value::FALSE }
     }
 }
 
 impl<'gc> Value<'gc> {
+    pub(super) const NIL: Self = Value::Nil(Zero(0));
+    pub(super) const TRUE: Self = Value::True(Zero(0));
+    pub(super) const FALSE: Self = Value::False(Zero(0));
+    pub(super) const ABSENT: Self = Value::Absent(Zero(0));
+
     /// Whether a condition holds: all values do but nil and false.
     #[inline(always)]
     pub(super) fn is_true(self) -> bool {
-        !matches!(self, Value::Nil | Value::False)
+        !matches!(self, Value::Nil(_) | Value::False(_))
     }
 
     /// The address of its object, or another number of its own kind.
@@ -174,10 +185,10 @@ impl<'gc> Value<'gc> {
             Value::Bound(bound) => Gc::as_ptr(bound) as usize,
             Value::Text(text) => Gc::as_ptr(text) as usize,
             Value::Moved(outgrown) => Gc::as_ptr(outgrown) as usize,
-            Value::False => 1,
-            Value::True => 2,
+            Value::False(_) => 1,
+            Value::True(_) => 2,
             Value::Native(native) => 16 + native as usize,
-            Value::Nil | Value::Absent | Value::Open(_) | Value::Number(_) => 4,
+            Value::Nil(_) | Value::Absent(_) | Value::Open(_) | Value::Number(_) => 4,
         }
     }
 
@@ -187,8 +198,7 @@ impl<'gc> Value<'gc> {
         match (self, other) {
             (Value::Number(a), Value::Number(b)) => a.get() == b.get(),
             (Value::Text(a), Value::Text(b)) => Gc::ptr_eq(a, b) || a == b,
-            (Value::Number(_) | Value::Text(_), _) | (_, Value::Number(_) | Value::Text(_)) => false,
-            (a, b) => a.address() == b.address(),
+            (a, b) => discriminant(&a) == discriminant(&b) && a.address() == b.address(),
         }
     }
 }

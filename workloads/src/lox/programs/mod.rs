@@ -8,7 +8,7 @@ use serde_json::json;
 const ALL: [(&str, &str, u64); 5] = [
     ("trees", include_str!("trees.lox"), 1),
     ("sort", include_str!("sort.lox"), 1),
-    ("words", include_str!("words.lox"), 12),
+    ("words", include_str!("words.lox"), 20),
     ("tasks", include_str!("tasks.lox"), 3),
     ("fib", include_str!("fib.lox"), 12),
 ];
