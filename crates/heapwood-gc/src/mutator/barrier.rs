@@ -140,17 +140,35 @@ impl<'m> WriteBarrier<'m> {
         slot: *mut usize,
         value: *const usize,
         words: usize,
-        pointers: u64,
+        mut pointers: u64,
     ) {
+        let is_young_only = self.flag() == YOUNG;
+        if is_young_only {
+            publication::observe();
+            // Most cells are in young objects, of which nothing is remembered.
+            if !self.stores().count() {
+                pointers = 0;
+                self.end_remembering();
+            } else if !self.0.stores.is_remembered(self.space(), slot as usize) {
+                pointers = 0;
+            }
+            publication::publish();
+        }
         for i in 0..words {
             // SAFETY: contract 2.
             let (slot, word) = unsafe { (slot.add(i), any_word(value.add(i))) };
-            match pointers >> i & 1 {
-                // SAFETY: contract 1.
-                1 => unsafe { self.write_inside(slot, Address::new(word)) },
-                // SAFETY: as above.
-                _ => unsafe { AtomicUsize::from_ptr(slot) }.store(word, Ordering::Relaxed),
+            if pointers >> i & 1 == 1 {
+                if !is_young_only {
+                    // SAFETY: contract 1.
+                    unsafe { self.write_inside(slot, Address::new(word)) };
+                    continue;
+                }
+                if self.0.stores.may_be_remembered(self.space(), None, slot as usize, word) {
+                    self.before_rare_store(YOUNG, None, slot.into(), Address::new(word));
+                }
             }
+            // SAFETY: contract 1.
+            unsafe { AtomicUsize::from_ptr(slot) }.store(word, Ordering::Relaxed);
         }
     }
 

@@ -190,6 +190,41 @@ fn values_of_several_words_change() {
     }
 }
 
+/// Young collections keep the young objects that values of several words in old objects lead to.
+#[test]
+fn values_of_old_objects_keep_young_ones() {
+    const PLACES: u64 = 512;
+    let heap = heap(SMALL.generational(Generational::Always));
+    let m = &*heap.attach().unwrap();
+    let table = m.root(m.alloc(Table {
+        values: m.alloc_slice(PLACES as usize, |_| GcCell::new(Value::Nil)),
+        entries: m.alloc_slice(PLACES as usize, |_| GcCell::default()),
+    }));
+    m.collect();
+    for round in 0..8 {
+        for number in 0..PLACES {
+            let (table, key) = (table.get(m), round * PLACES + number);
+            let head = GcCell::new(Value::Number(key));
+            table.values[number as usize]
+                .set(m, Value::List(m.alloc(Cons { head, tail: GcCell::new(None) })));
+            let entry = Entry { key: Some(m.alloc(key)), hash: key, value: Some(m.alloc(key + 1)) };
+            table.entries[number as usize].set(m, entry);
+        }
+        scrub();
+        m.collect_young();
+        // What was freed would be overwritten.
+        (0..4 * PLACES).for_each(|_| _ = (m.alloc([0u64; 4]), m.alloc(0u64)));
+        for number in 0..PLACES {
+            let (table, key) = (table.get(m), round * PLACES + number);
+            let Value::List(list) = table.values[number as usize].get() else { panic!("{number}: no list") };
+            assert!(matches!(list.head.get(), Value::Number(found) if found == key));
+            let entry = table.entries[number as usize].get();
+            assert_eq!((*entry.key.unwrap(), entry.hash, *entry.value.unwrap()), (key, key, key + 1));
+        }
+    }
+    assert!(heap.stats().young_collections >= 8);
+}
+
 /// Numbers that look like addresses of objects are harmless, and plain data needs no barrier.
 #[test]
 fn values_without_pointers_change() {
