@@ -5,6 +5,7 @@ mod boa;
 mod gc_arena;
 mod map;
 mod rc;
+mod rc_lox;
 mod session;
 mod trees;
 
@@ -38,6 +39,7 @@ const MANAGERS: &[Manager] = &[
         programs: &[
             Program { name: "trees", run: |n, report| trees::run(&mut session::Trees::new(), n, report) },
             Program { name: "map", run: |n, report| map::run(&mut session::Map::new(n), n, report) },
+            Program { name: "lox", run: session::lox },
         ],
     },
     Manager {
@@ -46,6 +48,7 @@ const MANAGERS: &[Manager] = &[
         programs: &[
             Program { name: "trees", run: |n, report| trees::run(&mut rc::Trees::default(), n, report) },
             Program { name: "map", run: |n, report| map::run(&mut rc::Map::new(n), n, report) },
+            Program { name: "lox", run: rc_lox::run },
         ],
     },
     Manager {

@@ -1,10 +1,12 @@
 //! Heapwood's other kind of heap: a session, without `unsafe`. A tree is a call, and so are sixteen operations on a map.
 #![forbid(unsafe_code)]
 
+use crate::Report;
 use crate::map::{self, Operation, Pair};
 use crate::trees;
 use heapwood::session::{Gc, Mutation, Rootable, Session};
 use heapwood::{Config, GcCell, Slice, Trace};
+use heapwood_workloads::lox::run_in_session;
 
 #[derive(Trace)]
 struct Node<'gc> {
@@ -112,4 +114,9 @@ impl map::Map for Map {
             }
         });
     }
+}
+
+/// Heapwood's own machine for Lox, each program in a session.
+pub(crate) fn lox(n: u64, report: Report<'_>) {
+    run_in_session(n, Config::default(), report).expect("there is memory");
 }
