@@ -36,7 +36,8 @@ use syn::{DeriveInput, Error, parse_macro_input};
 ///   one of a type that does not implement `Trace` is refused.
 /// - **Enums**: an enum without pointers in any variant has none. Otherwise the variants have pointers in different
 ///   places, and the collector scans the enum, and a struct that holds it by value, conservatively. An enum of a single
-///   word, such as `enum Link { End, To(Gc<Node>) }`, stays precise. Every payload must implement `Trace`.
+///   word, such as `enum Link { End, To(Gc<Node>) }`, stays precise. Every payload must implement `Trace`. Words that a variant does not write
+///   are scanned, too, and have what was there before: give such a variant a word of its own, and write 0, if that keeps too much alive.
 /// - **Generic types**: each field whose type names a type parameter is required to implement `Trace`; so in
 ///   `Node<T> { value: T, next: Option<Gc<Node<T>>> }` it is `T: Trace` that matters.
 /// - **Function pointers** of any signature, such as `fn(&Mutator, Gc<Node>)`, hold no `Gc`: as a field, in an array, or in an `Option`. Of an

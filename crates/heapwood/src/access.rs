@@ -54,7 +54,8 @@ fn branded<'gc, T>(object: Gc<'static, T>) -> Gc<'gc, T> {
 /// ```
 ///
 /// In a heap without a session what such code calls may collect. So it keeps pointers where that heap's promise
-/// ([`Heap::new`](crate::Heap::new)) allows them, and not in a `Vec`, which is right in a session alone.
+/// ([`Heap::new`](crate::Heap::new)) allows them, and not in a `Vec`, which is right in a session alone. An interpreter's stack of values is
+/// best an array on the thread's stack in both: stores into it need no barrier.
 pub trait Access<'gc>: sealed::Sealed {
     #[doc(hidden)]
     fn mutator(&self, _: sealed::Token) -> &Mutator;

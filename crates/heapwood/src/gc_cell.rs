@@ -114,6 +114,9 @@ pub(crate) fn word_of<P: OnePointer>(pointer: P) -> usize {
 ///
 /// Such a cell is for one thread: only a cell of a single pointer is [`Shared`]. A collector beside the program may see the words of two
 /// values; it takes any word of an enum for a pointer that looks like one, so it keeps what either refers to.
+///
+/// It does so, too, with words that a variant does not write, as the second one under `Nil`: they have what was there before, and may keep that
+/// alive. Where many cells change from pointers to such variants, give those a word, `Nil(u64)`, and write 0.
 #[repr(transparent)]
 pub struct GcCell<V> {
     value: UnsafeCell<V>,
