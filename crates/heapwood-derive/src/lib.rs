@@ -50,6 +50,8 @@ use syn::{DeriveInput, Error, parse_macro_input};
 /// They hold for all derives.
 ///
 /// - `#[trace(crate = path)]` on the type: where the crate `heapwood` is, if a dependency renames it or another crate passes it on.
+///   The output trusts no such path, but it does trust the names `::core` and `Option`: a crate that gives its own modules those
+///   (`extern crate self as core`) deceives this macro as it does every other.
 /// - `#[trace(skip)]` on a field: its type holds no `Gc`, though it does not implement `Trace`, such as a plain type of another crate. The
 ///   compiler checks it: the type has to be `Send + 'static`, which a `Gc` is not (nor is a reference to one, or anything weak), and
 ///   may not need a drop. For `Shared` it is `Sync`, too. So a skipped field cannot hide a `Gc` from the collector, and needs no `unsafe`; there is no attribute

@@ -1,7 +1,7 @@
 //! The output of `#[derive(Trace)]`: the implementation, with its map as a constant, and the checks that the type does
 //! not implement `Drop` and has exactly the fields that the derive saw. The output refers to `heapwood::__private`, or to what a
 //! program says is heapwood: that may be any module. So what makes the map are functions of the type of `Trace::MAP`, which no
-//! module can replace.
+//! module can replace. `::core` is trusted.
 
 use crate::fields::{self, Bounds};
 use crate::{attributes, exhaustive};

@@ -50,12 +50,12 @@ pub(crate) fn made<T>(raw: &Mutator, object: NonNull<T>) {
 }
 
 /// Panics if the value of a new object leads to another heap's object, or to one that was freed, as far as its type says which words are
-/// pointers.
+/// pointers. A session's brands do not let that happen; a value may lead to another session's objects there for as long as both calls last.
 #[inline(always)]
 #[cfg_attr(debug_assertions, track_caller)]
 pub(crate) fn value<T: Trace>(raw: &Mutator, object: NonNull<u8>) {
     let is_precise = const { T::MAP.has_pointers() && !T::MAP.is_conservative() && !T::MAP.is_far() };
-    if cfg!(debug_assertions) && is_precise && may_find_stale_pointers() {
+    if cfg!(debug_assertions) && is_precise && may_find_stale_pointers() && !raw.defers_collections() {
         look_at_value(raw, object.cast(), const { T::MAP.mask() });
     }
 }

@@ -27,11 +27,13 @@ const ORDER_STORES: &[(&str, &[&str])] = &[
     ("a chunk of an arena", &["continue_in_chunk", "take_next_chunk", "take_least_chunk"]),
     ("more room in a chunk", &["extends_run", "reserve_in_arena"]),
     ("pointers that are copied", &["copy", "hw_copy"]),
+    ("values of several words", &["write_words_inside"]),
 ];
 
 /// Where the heap looks up a pointer that a program may have loaded plainly.
 const ORDER_LOADS: &[(&str, &[&str])] = &[
     ("stores into old objects", &["before_store"]),
+    ("values of several words", &["write_words_inside"]),
     ("stores that initialise", &["before_init"]),
     ("explicit frees", &["free", "hw_free"]),
     ("lookups", &["find_known", "find_info", "find", "hw_base"]),

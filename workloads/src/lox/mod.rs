@@ -9,6 +9,8 @@
 //! | [`session`] | in a session, without `unsafe` |
 //! | [`programs`] | the programs of the workload |
 //!
+//! A program that keeps more than there is memory for ends the process; all its other mistakes are a [`front::LoxError`].
+//!
 //! The language: Lox as in the book without `clock`, and `[1, 2]`, `{"key": 1}`, `a[i]`, `a[i] = v`, `%`, and the functions of
 //! [`front::Native`]. A map has nil for a key that it does not have. The example `lox` runs a file.
 

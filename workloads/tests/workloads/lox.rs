@@ -50,7 +50,8 @@ fn check(text: &str, expected: &str) {
 #[test]
 fn values_and_operators() {
     check(
-        "print 1 + 2 * 3 - 4 / 8; print (1 + 2) * -3; print 7 % 3; print -7 % 3; print 1 / 0; print 0.1 + 0.2;
+        "print 1 + 2 * 3 - 4 / 8; print (1 + 2) * -3; print 7 % 3; print -7 % 3; print -0 % 5; print 9223372036854775808 % 10;
+         print 7.5 % 2; print 1 / 0; print 0.1 + 0.2;
          print \"a\" + \"b\"; print \"\" + \"\"; print nil; print true; print !true; print !nil; print !0; print --1;
          print 1 < 2; print 2 <= 1; print 2 > 1; print 1 >= 2; print 1 == 1; print 1 != 1; print !(1 == 2);
          print \"ab\" == \"a\" + \"b\"; print nil == false; print 1 == \"1\"; print [1] == [1]; print nil and 1; print 2 and 3;
@@ -58,7 +59,7 @@ fn values_and_operators() {
          print 1.5; print 100000000000; // a comment
          print \"two
 lines\"; print true == true;",
-        "6.5\n-9\n1\n-1\ninf\n0.30000000000000004\nab\n\nnil\ntrue\nfalse\ntrue\nfalse\n1\ntrue\nfalse\ntrue\nfalse\ntrue\nfalse\ntrue\n\
+        "6.5\n-9\n1\n-1\n-0\n8\n1.5\ninf\n0.30000000000000004\nab\n\nnil\ntrue\nfalse\ntrue\nfalse\n1\ntrue\nfalse\ntrue\nfalse\ntrue\nfalse\ntrue\n\
          true\nfalse\nfalse\nfalse\nnil\n3\n4\n5\nnil\nfalse\nfalse\ntrue\n1.5\n100000000000\ntwo\nlines\ntrue",
     );
 }
@@ -357,6 +358,10 @@ fn texts_that_are_too_large_are_refused() {
     assert_eq!(message(&many(70_000, &|k| format!("\"{k}\";"))), "there are too many texts");
     assert_eq!(message(&many(70_000, &|k| format!("{k};"))), "there are too many numbers in one function");
     assert_eq!(message(&format!("[{}];", "1,".repeat(70_000))), "there are too many elements");
+    let list = format!("[{}];", "1,".repeat(5000));
+    assert_eq!(message(&list), "there are too many values at once");
+    assert_eq!(message(&format!("fun f() {{ {list} }}")), "there are too many values at once");
+    check(&format!("print len([{}]);", "1,".repeat(4000)), "4000");
     // 200 locals of each of two functions are captured by one.
     let reads = |name: char| many(200, &|k| format!("{name}{k};"));
     let locals = |name: char| many(200, &|k| format!("var {name}{k};"));

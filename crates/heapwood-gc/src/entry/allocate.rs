@@ -48,7 +48,7 @@ impl Mutator {
     pub fn reserve_slow(&self, shape: ShapeId, cell: usize) -> Result<NonNull<u8>, AllocError> {
         let buffer = self.buffer(shape);
         // No collection can be due while a span still has cells, if no thread asks this one to stop.
-        let goes_on = (!self.is_asked_to_stop() || self.defers()) && self.check().is_ok();
+        let goes_on = (!self.is_asked_to_stop() || self.defers_collections()) && self.check().is_ok();
         let keeps = self.stops_by_signals();
         if goes_on {
             let _no_preempt = self.record().no_preempt();
@@ -144,7 +144,7 @@ impl Mutator {
         bytes: usize,
         attempt: impl Fn() -> Result<R, SpaceError>,
     ) -> Result<R, AllocError> {
-        if self.defers() {
+        if self.defers_collections() {
             return self.retry_deferred(bytes, attempt);
         }
         let heap = self.heap();
@@ -343,7 +343,7 @@ impl Mutator {
     }
 
     fn collect_now(&self, kind: Collection) -> Result<(), Misuse> {
-        if self.defers() {
+        if self.defers_collections() {
             return Err(Misuse::CollectionsOff(1));
         }
         match self.heap().collect_if(self, || true, Cause::Program(kind))? {

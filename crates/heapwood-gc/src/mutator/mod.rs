@@ -177,7 +177,7 @@ impl Mutator {
 
     /// Whether a collection that is due waits.
     #[inline(always)]
-    pub(crate) fn defers(&self) -> bool {
+    pub fn defers_collections(&self) -> bool {
         self.deferral.get() != Deferral::Off
     }
 

@@ -262,6 +262,21 @@ fn a_lock_that_is_waited_for_outside_of_a_blocking_region_is_named() {
     assert!(said.contains("Calls that block belong into a blocking region"), "{said}");
 }
 
+/// A call of another session may refer to this one's objects for as long as it lasts: none of either is collected meanwhile.
+#[test]
+fn objects_of_two_sessions_refer_to_each_other_in_a_call() {
+    let new = || Session::<Head>::new(VERIFY, |_| Head(GcCell::new(None))).unwrap();
+    let (mut outer, mut inner) = (new(), new());
+    let values = outer.mutate(|m, _| {
+        let link = m.alloc(Link { value: 7, next: None });
+        inner.mutate(|n, _| {
+            let pair = n.alloc((link, n.alloc(8u64)));
+            (pair.0.value, *pair.1)
+        })
+    });
+    assert_eq!(values, (7, 8));
+}
+
 /// Threads with sessions of their own share a lock: none waits for another's collections.
 #[test]
 fn a_lock_is_held_over_calls_of_sessions() {
@@ -338,6 +353,7 @@ fn destructors_of_thread_local_variables_may_allocate() {
                 }
             });
         }
+        drop(sender);
         // A scope does not wait for these destructors.
         assert!((0..32).all(|_| receiver.recv().unwrap() == 99 * 100 / 2));
     }
@@ -355,6 +371,7 @@ fn destructors_of_thread_local_variables_may_call_sessions() {
                 CALLS.with_borrow_mut(|all| all.push(LastCall(session, sender)));
             });
         }
+        drop(sender);
         assert!((0..16).all(|_| receiver.recv().unwrap() == 7));
     }
 }

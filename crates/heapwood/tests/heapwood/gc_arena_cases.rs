@@ -43,7 +43,6 @@ fn weak_references_end_by_the_pace_of_allocation() {
             session.mutate(|m, _| (0..1000).for_each(|_| _ = m.alloc([0u64; 8])));
             assert_eq!(session.mutate(alive), [true; 2]);
         }
-        assert!(session.stats().collections > 0);
         session.mutate(|m, root| root.strong.set(m, None));
         let calls = (0..10_000).take_while(|_| {
             session.mutate(|m, _| (0..1000).for_each(|_| _ = m.alloc([0u64; 8])));

@@ -206,7 +206,8 @@ fn compare(m: &Mutator) -> impl FnMut(&Gc<Node>, &Gc<Node>) -> Ordering + '_ {
     }
 }
 
-/// Elements lie in the sort's buffer, and nowhere else, while a comparison allocates; the stack has only those that are not there.
+/// Elements lie in the sort's buffer, and nowhere else, while a comparison allocates; the stack has only those that are not there. (So
+/// does the standard library sort 4096 elements of two runs: it merges them by way of a buffer.)
 #[test]
 fn a_comparison_that_collects_is_named() {
     let heap = heap(VERIFY);

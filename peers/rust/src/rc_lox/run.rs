@@ -4,13 +4,14 @@
 use super::machine::{Called, Machine, compare, takes};
 use super::objects::{self, Bound, Class, Closure, Instance, NONE, Variable};
 use super::value::Value;
-use heapwood_workloads::lox::front::{Captured, Function, INIT, LoxError, Op, remainder};
+use heapwood_workloads::lox::front::{Captured, Function, INIT, LoxError, MOST_SLOTS, Op, remainder};
 use std::cell::RefCell;
 use std::mem;
 use std::rc::Rc;
 
 /// The values on the stack at most: a power of two, so that an index is cut down to it without a branch.
 const VALUES: usize = 1 << 14;
+const _: () = assert!(VALUES > MOST_SLOTS as usize);
 const VALUE: usize = VALUES - 1;
 
 /// The calls that are not over at most, beside the innermost.

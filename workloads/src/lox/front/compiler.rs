@@ -4,7 +4,7 @@ use super::builder::{Body, Builder};
 use super::error::LoxError;
 use super::native::Native;
 use super::op::Op;
-use super::program::{Captured, Program};
+use super::program::{Captured, MOST_SLOTS, Program};
 use super::scanner::{Kind, Scanner, Token};
 use std::collections::HashMap;
 
@@ -76,7 +76,7 @@ pub fn compile(text: &str) -> Result<Program, LoxError> {
     while compiler.current.kind != Kind::End {
         compiler.declaration()?;
     }
-    compiler.end_function();
+    compiler.end_function()?;
     let Compiler { program, texts, names, globals, .. } = compiler;
     Ok(Program { texts: texts.all, names: names.all, globals: globals.all, ..program })
 }
@@ -154,11 +154,14 @@ impl<'t> Compiler<'t> {
     }
 
     /// Ends the innermost function, and returns its number.
-    pub(super) fn end_function(&mut self) -> u32 {
+    pub(super) fn end_function(&mut self) -> Compiled<u32> {
         self.emit_return();
+        if self.builder().function.slots > MOST_SLOTS {
+            return self.error("there are too many values at once");
+        }
         let builder = self.builders.pop().expect("each is ended once");
         self.program.functions.push(builder.function);
-        self.program.functions.len() as u32 - 1
+        Ok(self.program.functions.len() as u32 - 1)
     }
 
     /// Returns what a function without `return` returns.
@@ -168,8 +171,10 @@ impl<'t> Compiler<'t> {
         self.emit(Op::Return);
     }
 
+    /// A number below `u16::MAX`, which machines may use for none.
     fn small(&self, number: usize, what: &str) -> Compiled<u16> {
-        u16::try_from(number).or_else(|_| self.error(format!("there are too many {what}")))
+        let small = u16::try_from(number).ok().filter(|&small| small < u16::MAX);
+        small.map_or_else(|| self.error(format!("there are too many {what}")), Ok)
     }
 
     /// The number of a field, a method or a class.

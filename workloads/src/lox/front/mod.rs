@@ -29,4 +29,4 @@ pub use compiler::compile;
 pub use error::LoxError;
 pub use native::Native;
 pub use op::{Compare, Op, remainder};
-pub use program::{Captured, Function, INIT, Program};
+pub use program::{Captured, Function, INIT, MOST_SLOTS, Program};

@@ -31,11 +31,12 @@ impl Compare {
 /// `a % b`, with the sign of `a`. Most numbers are whole, and processors divide those much faster.
 #[inline]
 pub fn remainder(a: f64, b: f64) -> f64 {
-    let (whole_a, whole_b) = (a as i64, b as i64);
-    if whole_a as f64 == a && whole_b as f64 == b && whole_a >= 0 && whole_b > 0 {
-        return (whole_a % whole_b) as f64;
+    // Below this each is a number of its own, and the conversion exact; zero with a sign stays out.
+    let is_whole = |n: f64| n > 0.0 && n < 9e15 && n as i64 as f64 == n;
+    match is_whole(a) && is_whole(b) {
+        true => (a as i64 % b as i64) as f64,
+        false => a % b,
     }
-    a % b
 }
 
 /// An instruction. "Pushes" and "pops" are of the stack of values; a slot is counted from the frame's first value, which is the called

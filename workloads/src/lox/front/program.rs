@@ -26,7 +26,7 @@ pub struct Function {
     pub name: String,
     /// How many parameters it has.
     pub arity: u8,
-    /// The values that its frame has at most, with the first one.
+    /// The values that its frame has at most, with the first one; no more than [`MOST_SLOTS`].
     pub slots: u32,
     /// The variables that its closure captures when it is made.
     pub captured: Vec<Captured>,
@@ -37,6 +37,9 @@ pub struct Function {
     /// Its numbers.
     pub numbers: Vec<f64>,
 }
+
+/// The values of one frame at most: a machine's stack has room for more.
+pub const MOST_SLOTS: u32 = 1 << 12;
 
 /// A variable that a closure captures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

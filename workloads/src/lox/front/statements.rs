@@ -179,7 +179,7 @@ impl Compiler<'_> {
         self.expect(Kind::LeftBrace, "'{' before the body")?;
         self.builder().function.arity = arity;
         self.nested(Self::block)?;
-        let number = self.end_function();
+        let number = self.end_function()?;
         self.emit(Op::Closure(number));
         Ok(())
     }

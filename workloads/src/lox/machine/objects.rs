@@ -8,6 +8,9 @@ use heapwood::session::{Gc, GcMap, GcVec};
 use heapwood::{Access, GcCell};
 use std::cell::Cell;
 
+/// The fields that a new instance has room for at most.
+const MOST_ROOM: u32 = 255;
+
 impl<'gc> Class<'gc> {
     /// A class without methods.
     pub(super) fn new(id: u32, name: u16, fields: u8) -> Self {
@@ -39,7 +42,7 @@ impl<'gc> Class<'gc> {
                 self.add_method(m, name, method);
             }
         }
-        self.room.set(self.room.get() + superclass.room.get());
+        self.room.set((self.room.get() + superclass.room.get()).min(MOST_ROOM));
     }
 }
 

@@ -8,11 +8,12 @@ use super::places::NONE;
 use super::state::{Frame, State};
 use super::value::{Bound, Class, Value};
 use super::{captured, elements};
-use crate::lox::front::{Compare, INIT, LoxError, Op, remainder};
+use crate::lox::front::{Compare, INIT, LoxError, MOST_SLOTS, Op, remainder};
 use heapwood::Access;
 
 /// The values on the stack at most: a power of two, so that an index is cut down to it without a branch.
 const VALUES: usize = 1 << 14;
+const _: () = assert!(VALUES > MOST_SLOTS as usize);
 const VALUE: usize = VALUES - 1;
 
 /// The same for frames. One place is for the innermost, when it is saved.
