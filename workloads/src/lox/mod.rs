@@ -4,6 +4,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`front`] | text becomes a program, without a heap: what a machine over another memory manager shares |
+//! | [`places`] | where fields and methods are, remembered; machines share that, too |
 //! | [`machine`] | runs a program, in either kind of heap |
 //! | [`plain`] | in a heap without a session |
 //! | [`session`] | in a session, without `unsafe` |
@@ -16,6 +17,7 @@
 
 pub mod front;
 pub mod machine;
+pub mod places;
 pub mod plain;
 pub mod programs;
 pub mod session;

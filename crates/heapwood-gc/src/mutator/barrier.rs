@@ -15,6 +15,7 @@
 //! path or after the store, never between. docs/design/barrier.md has the measurements.
 
 use super::Mutator;
+use super::any_word::any_word;
 use super::store_buffer::StoreBuffer;
 use crate::inject::Fault;
 use crate::mark::{ShadeLog, Shading};
@@ -34,32 +35,6 @@ impl ShadeLog for Mutator {
         let _no_preempt = self.record().no_preempt();
         self.shades.push(self.shared().marking_log(), object)
     }
-}
-
-/// Loads a word of a value, which may be uninitialised where no pointer lies: then it is any. A load that the compiler knew would be
-/// undefined behaviour there, so it is an instruction that it does not look into.
-///
-/// # Safety
-/// 1. The word is readable.
-#[inline(always)]
-unsafe fn any_word(at: *const usize) -> usize {
-    let word;
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: contract 1.
-    unsafe {
-        core::arch::asm!("mov {}, qword ptr [{}]", lateout(reg) word, in(reg) at, options(nostack, readonly, preserves_flags));
-    }
-    #[cfg(target_arch = "aarch64")]
-    // SAFETY: contract 1.
-    unsafe {
-        core::arch::asm!("ldr {}, [{}]", lateout(reg) word, in(reg) at, options(nostack, readonly, preserves_flags));
-    }
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    {
-        // SAFETY: contract 1.
-        word = unsafe { at.read_volatile() };
-    }
-    word
 }
 
 /// The write barrier of a mutator.

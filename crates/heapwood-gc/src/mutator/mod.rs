@@ -9,6 +9,7 @@
 //! | `no_preempt` | no-preempt regions, in which no signal stops the thread |
 //! | `interrupt` | stops by signal |
 //! | `safepoint` | safepoints, and blocking regions, which count as stops |
+//! | `any_word` | loads of a value's words, some of which may be padding |
 //! | `deferral` | whether its allocations collect |
 //! | `switch` | switches to another stack |
 //! | `barrier` | the write barrier |
@@ -26,6 +27,7 @@
 //! only while the thread is stopped. The functions that need the collector, to attach and to allocate, are in
 //! `entry/attach.rs` and `allocate.rs`, above this folder.
 
+mod any_word;
 pub(crate) mod barrier;
 mod deferral;
 pub(crate) mod interrupt;

@@ -1,4 +1,4 @@
-//! Collections of the heap do what those of the standard library do, while everything is collected, in both doors.
+//! Collections of the heap do what those of the standard library do, while everything is collected, in both kinds of heaps.
 
 use crate::common::{SMALL, STRESS, VERIFY, heap, panic_message};
 use heapwood::session::{self, Mutation, Rootable, Session};
@@ -9,7 +9,7 @@ use heapwood::{
 use std::cell::Cell;
 use std::collections::HashMap;
 
-/// A value of an interpreter, with the brand of either door.
+/// A value of an interpreter, with the brand of either kind of heap.
 #[derive(Trace, Clone, Copy, CellValue)]
 enum Value<'gc> {
     Number(u64),

@@ -1,9 +1,10 @@
 //! What a machine has beside its stack, and what the loop leaves to functions: captured variables, the functions of the machine, what is
 //! not usual, and messages.
 
-use super::objects::{Bound, Class, Closure, Instance, Places, Upvalue, Variable, list, place};
+use super::objects::{Bound, Class, Closure, Instance, Upvalue, Variable, list, place};
 use super::value::Value;
 use heapwood_workloads::lox::front::{Compare, Native, Program};
+use heapwood_workloads::lox::places::Places;
 use std::cell::RefCell;
 use std::mem;
 use std::rc::Rc;

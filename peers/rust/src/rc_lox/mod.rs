@@ -1,11 +1,11 @@
-//! Heapwood's machine for Lox over `Rc`, as one writes it without a collector: the same loop, places of fields and methods, and stack.
+//! Heapwood's machine for Lox over `Rc`, as one writes it without a collector: the same loop and stack; the compiler, and the places of fields and methods, are shared.
 //! Counts do not free a cycle, which leaks: an instance that leads to itself, a local function or class that names itself. The last
 //! reference to a chain of objects drops them by recursion, so a chain must not be too long for the thread's stack.
 //!
 //! | file | what is in it |
 //! |---|---|
 //! | `value` | values, what is equal, and what `print` shows |
-//! | `objects` | closures, classes and instances, and where their fields and methods are; lists and maps by index |
+//! | `objects` | closures, classes and instances; lists and maps by index |
 //! | `machine` | what a machine has beside its stack, its functions, and messages |
 //! | `run` | the loop over the instructions |
 #![forbid(unsafe_code)]

@@ -1,9 +1,8 @@
-//! Closures, classes and instances, lists and maps by index, and where the fields and methods of a class are, remembered by class and
-//! name. Invariants: what is remembered of a class is right, because methods come before its first instance, and a field's place
-//! never changes.
+//! Closures, classes and instances; lists and maps by index. Invariant: the place of a field never changes.
 
 use super::value::Value;
 use foldhash::fast::FixedState;
+use heapwood_workloads::lox::places::{NONE, Place, PlacedClass};
 use indexmap::{IndexMap, IndexSet};
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -51,6 +50,11 @@ pub(super) struct Class {
 }
 
 impl Class {
+    /// Gives instances a field.
+    pub(super) fn add_field(&self, name: u16) {
+        self.fields.borrow_mut().insert(name);
+    }
+
     pub(super) fn new(id: u32, name: u16, fields: u8) -> Self {
         let room = Cell::new(fields.into());
         Class { id, name, room, fields: RefCell::default(), methods: RefCell::default() }
@@ -174,74 +178,17 @@ pub(super) fn set(of: &Value, index: Value, value: Value) -> Result<(), String> 
     Ok(())
 }
 
-/// No place.
-pub(super) const NONE: u16 = u16::MAX;
-
-/// The places of one name in one class.
-#[derive(Clone, Copy)]
-pub(super) struct Place {
-    /// Of the field, or [`NONE`].
-    pub(super) field: u16,
-    /// Of the method, or [`NONE`].
-    pub(super) method: u16,
-}
-
-struct Entry {
-    /// Of the class and the name. No class has the number 0.
-    key: Cell<u64>,
-    place: Cell<Place>,
-}
-
-/// A power of two.
-const ENTRIES: usize = 1024;
-
-/// What is remembered. A new entry takes the place of another.
-pub(super) struct Places(Box<[Entry; ENTRIES]>);
-
-impl Places {
-    pub(super) fn new() -> Self {
-        let entry = |_| Entry { key: Cell::new(0), place: Cell::new(Place { field: NONE, method: NONE }) };
-        Places(Box::new(std::array::from_fn(entry)))
-    }
-
+impl PlacedClass for Class {
     #[inline(always)]
-    fn entry(&self, class: &Class, name: u16) -> (&Entry, u64) {
-        let index = class.id.wrapping_mul(37) ^ u32::from(name);
-        (&self.0[index as usize % ENTRIES], u64::from(class.id) << 16 | u64::from(name))
+    fn id(&self) -> u32 {
+        self.id
     }
 
-    /// The places of a name.
-    #[inline(always)]
-    pub(super) fn of(&self, class: &Class, name: u16) -> Place {
-        let (entry, key) = self.entry(class, name);
-        if entry.key.get() == key { entry.place.get() } else { self.search(class, name) }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn search(&self, class: &Class, name: u16) -> Place {
-        let field = class.fields.borrow().get_index_of(&name).map_or(NONE, |place| place as u16);
-        let method = class.methods.borrow().get_index_of(&name).map_or(NONE, |place| place as u16);
-        let (entry, key) = self.entry(class, name);
-        entry.key.set(key);
-        entry.place.set(Place { field, method });
-        entry.place.get()
-    }
-
-    /// The place of a field, which instances of the class get if they have none.
-    #[inline(always)]
-    pub(super) fn of_field(&self, class: &Class, name: u16) -> u16 {
-        match self.of(class, name).field {
-            NONE => self.add_field(class, name),
-            place => place,
+    fn search(&self, name: u16) -> Place {
+        let place = |place: Option<usize>| place.map_or(NONE, |place| place as u16);
+        Place {
+            field: place(self.fields.borrow().get_index_of(&name)),
+            method: place(self.methods.borrow().get_index_of(&name)),
         }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn add_field(&self, class: &Class, name: u16) -> u16 {
-        // There are fewer names than numbers, so the place is a number, and not `NONE`.
-        class.fields.borrow_mut().insert(name);
-        self.search(class, name).field
     }
 }

@@ -2,9 +2,10 @@
 //! places above own nothing; a call makes sure that the stack has room for all that its function may push.
 
 use super::machine::{Called, Machine, compare, takes};
-use super::objects::{self, Bound, Class, Closure, Instance, NONE, Variable};
+use super::objects::{self, Bound, Class, Closure, Instance, Variable};
 use super::value::Value;
 use heapwood_workloads::lox::front::{Captured, Function, INIT, LoxError, MOST_SLOTS, Op, remainder};
+use heapwood_workloads::lox::places::NONE;
 use std::cell::RefCell;
 use std::mem;
 use std::rc::Rc;
@@ -115,7 +116,7 @@ impl Machine<'_> {
         macro_rules! property {
             ($of:expr, $name:expr) => {{
                 let Value::Instance(instance) = &$of else { fail!(self.no_property(&$of, $name)) };
-                let field = match self.places.of(&instance.class, $name).field {
+                let field = match self.places.of(&*instance.class, $name).field {
                     NONE => Value::Absent,
                     place => instance.field(place),
                 };
@@ -128,7 +129,9 @@ impl Machine<'_> {
         macro_rules! set_property {
             ($of:expr, $name:expr, $value:expr) => {{
                 let Value::Instance(instance) = &$of else { fail!(self.no_property(&$of, $name)) };
-                instance.set_field(self.places.of_field(&instance.class, $name), $value);
+                let class = &*instance.class;
+                let place = self.places.of_field(class, $name, || class.add_field($name));
+                instance.set_field(place, $value);
             }};
         }
         'next: loop {
@@ -138,7 +141,7 @@ impl Machine<'_> {
                     match $callee {
                         Value::Closure(callee) => (callee, $args),
                         Value::Class(class) => {
-                            let init = class.method(self.places.of(&class, INIT).method);
+                            let init = class.method(self.places.of(&*class, INIT).method);
                             if init.is_none() && $args > 0 {
                                 fail!(takes(&program.names[class.name as usize], 0, $args));
                             }
@@ -402,7 +405,7 @@ impl Machine<'_> {
                         let Value::Instance(instance) = &below!(args) else {
                             fail!(self.no_property(&below!(args), name))
                         };
-                        let class = &instance.class;
+                        let class = &*instance.class;
                         let place = self.places.of(class, name);
                         let field = match place.field {
                             NONE => Value::Absent,

@@ -3,9 +3,9 @@
 use super::host::{Called, Machine};
 use super::natives;
 use super::objects::{class_of, field, instantiate, set_field};
-use super::places::NONE;
 use super::value::{Bound, Class, Closure, Instance, Value};
 use crate::lox::front::{INIT, Native};
+use crate::lox::places::NONE;
 use heapwood::Access;
 use heapwood::session::Gc;
 
@@ -58,7 +58,7 @@ impl Machine<'_> {
     /// The field of an instance, which may be absent.
     #[inline(always)]
     pub(super) fn field<'gc>(&self, instance: Gc<'gc, Instance<'gc>>, name: u16) -> Value<'gc> {
-        match self.places.of(&class_of(&instance), name).field {
+        match self.places.of(&*class_of(&instance), name).field {
             NONE => Value::ABSENT,
             place => field(&instance, place),
         }
@@ -94,7 +94,8 @@ impl Machine<'_> {
         name: u16,
         value: Value<'gc>,
     ) {
-        let place = self.places.of_field(m, &class_of(&instance), name);
+        let class = class_of(&instance);
+        let place = self.places.of_field(&*class, name, || class.add_field(m, name));
         set_field(m, &instance, place, value);
     }
 

@@ -1,8 +1,8 @@
 //! What a machine has outside of the heap: plain data, which no collection looks at.
 
-use super::places::Places;
 use super::value::{Closure, Value};
 use crate::lox::front::Program;
+use crate::lox::places::Places;
 use heapwood::session::Gc;
 
 /// How far a program came.

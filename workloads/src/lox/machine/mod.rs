@@ -6,7 +6,6 @@
 //! | `show` | what `print` shows of them |
 //! | `objects` | classes and instances |
 //! | `state` | what lies in the heap: the globals, and a program that waits |
-//! | `places` | where the fields and methods of a class are, remembered |
 //! | `captured` | variables that move from the stack into the heap |
 //! | `operators` | `+` of texts |
 //! | `elements` | lists and maps |
@@ -26,7 +25,6 @@ mod host;
 mod natives;
 mod objects;
 mod operators;
-mod places;
 mod run;
 mod show;
 mod state;

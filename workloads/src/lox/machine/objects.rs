@@ -4,6 +4,7 @@
 //! its text how many there will be. An instance with more keeps the further ones elsewhere, and its first element says where.
 
 use super::value::{Class, Closure, Instance, Outgrown, Value};
+use crate::lox::places::{NONE, Place, PlacedClass};
 use heapwood::session::{Gc, GcMap, GcVec};
 use heapwood::{Access, GcCell};
 use std::cell::Cell;
@@ -35,6 +36,12 @@ impl<'gc> Class<'gc> {
         }
     }
 
+    /// Gives instances a field.
+    pub(super) fn add_field(&self, m: &impl Access<'gc>, name: u16) {
+        // There are fewer names than numbers, so the place is a number, and not `NONE`.
+        self.fields.insert(m, name, self.fields.len() as u16);
+    }
+
     /// Takes over what a superclass has.
     pub(super) fn inherit(&self, m: &impl Access<'gc>, superclass: &Class<'gc>) {
         for (name, place) in superclass.method_places.iter() {
@@ -43,6 +50,20 @@ impl<'gc> Class<'gc> {
             }
         }
         self.room.set((self.room.get() + superclass.room.get()).min(MOST_ROOM));
+    }
+}
+
+impl PlacedClass for Class<'_> {
+    #[inline(always)]
+    fn id(&self) -> u32 {
+        self.id
+    }
+
+    fn search(&self, name: u16) -> Place {
+        Place {
+            field: self.fields.get(&name).unwrap_or(NONE),
+            method: self.method_places.get(&name).unwrap_or(NONE),
+        }
     }
 }
 

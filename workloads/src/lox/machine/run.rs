@@ -2,13 +2,12 @@
 //! frame, which is in variables of its own; a call makes sure that the stack has room for all that its function may push.
 
 use super::host::{Called, Machine, Progress};
-use super::objects;
 use super::operators::{NOT_ADDED, add};
-use super::places::NONE;
 use super::state::{Frame, State};
 use super::value::{Bound, Class, Value};
-use super::{captured, elements};
+use super::{captured, elements, objects};
 use crate::lox::front::{Compare, INIT, LoxError, MOST_SLOTS, Op, remainder};
+use crate::lox::places::NONE;
 use heapwood::Access;
 
 /// The values on the stack at most: a power of two, so that an index is cut down to it without a branch.
@@ -458,7 +457,7 @@ impl Machine<'_> {
                         fail!(self.no_property(below!(args), name))
                     };
                     let class = objects::class_of(&instance);
-                    let place = self.places.of(&class, name);
+                    let place = self.places.of(&*class, name);
                     let field = match place.field {
                         NONE => Value::ABSENT,
                         place => objects::field(&instance, place),
