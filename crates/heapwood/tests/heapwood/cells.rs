@@ -1,9 +1,7 @@
 //! Pointers that change: `GcCell` reads the stored pointer, and keeps its target alive.
 
 use crate::common::*;
-use heapwood::{
-    CellValue, Concurrent, Config, Gc, GcCell, GcStr, Generational, Mutator, Slice, Stats, Trace,
-};
+use heapwood::{CellValue, Concurrent, Gc, GcCell, GcStr, Generational, Mutator, Slice, Trace};
 
 #[derive(Trace)]
 struct Pair {
@@ -195,19 +193,8 @@ fn values_of_several_words_change() {
 /// Young collections keep the young objects that values of several words in old objects lead to.
 #[test]
 fn values_of_old_objects_keep_young_ones() {
-    assert!(store_into_old_objects(SMALL.generational(Generational::Always), 0).young_collections >= 8);
-}
-
-/// After more stores than are worth remembering a heap remembers none, and makes a full collection instead.
-#[test]
-fn values_of_old_objects_keep_young_ones_after_many_stores() {
-    assert!(store_into_old_objects(SMALL.min_heap(64 << 20), 4000).collections >= 8);
-}
-
-/// Stores of young objects into an old one, each value once and then again, before each of eight young collections.
-fn store_into_old_objects(config: Config, again: usize) -> Stats {
     const PLACES: u64 = 512;
-    let heap = heap(config);
+    let heap = heap(SMALL.generational(Generational::Always));
     let m = &*heap.attach().unwrap();
     let table = m.root(m.alloc(Table {
         values: m.alloc_slice(PLACES as usize, |_| GcCell::new(Value::Nil)),
@@ -222,9 +209,6 @@ fn store_into_old_objects(config: Config, again: usize) -> Stats {
                 .set(m, Value::List(m.alloc(Cons { head, tail: GcCell::new(None) })));
             let entry = Entry { key: Some(m.alloc(key)), hash: key, value: Some(m.alloc(key + 1)) };
             table.entries[number as usize].set(m, entry);
-            for _ in 0..again {
-                table.entries[number as usize].set(m, table.entries[number as usize].get());
-            }
         }
         scrub();
         m.collect_young();
@@ -238,7 +222,7 @@ fn store_into_old_objects(config: Config, again: usize) -> Stats {
             assert_eq!((*entry.key.unwrap(), entry.hash, *entry.value.unwrap()), (key, key, key + 1));
         }
     }
-    heap.stats()
+    assert!(heap.stats().young_collections >= 8);
 }
 
 /// Numbers that look like addresses of objects are harmless, and plain data needs no barrier.
